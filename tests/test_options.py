@@ -13,6 +13,7 @@ import typer
 import backemf as be
 from backemf.apps.cli import exports, identify, sheets
 from backemf.apps.cli.command_builder import Verb
+from backemf.apps.cli.main import app
 from backemf.errors import InvalidValue
 from backemf.identify.fit_options import FitOptions
 from backemf.kits.recorder import recorder
@@ -35,6 +36,7 @@ VALUES: dict[str, Any] = {
     **{"on": "gpu", "share": ["nonsense"], "firmware": "no-such", "gains": (1.0, 2.0), "joints": ["elbow"]},
     **{"integrator": "Euler", "spread": object(), "unknown": {"knee": ["motor.inductance"]}},
     **{"joint": "elbow", "posture": {"elbow": 1.0}, "baud": 9600, "interface": "slcan"},
+    **{"bam_name": "mx106", "q_offset": 0.1},
 }
 
 
@@ -65,6 +67,31 @@ def run_some(what: str, options: SomeOptions) -> tuple[str, SomeOptions]:
 
 
 some = takes(SomeOptions)(run_some)
+
+
+@options
+class PlacedOptions(Options):
+    """One of these may be given by its place."""
+
+    seed: int = option(default=0, help="Of chance.")
+    kind: str = option(default="simple", help="Which.", kw_only=False)
+
+
+def run_placed(what: str, options: PlacedOptions) -> tuple[str, str, int]:
+    """Do something else."""
+    return what, options.kind, options.seed
+
+
+placed = takes(PlacedOptions)(run_placed)
+
+
+def test_an_option_may_have_a_place_behind_what_a_verb_works_on():
+    assert placed("x", "arm", seed=1) == ("x", "arm", 1) == placed("x", kind="arm", seed=1)
+    assert str(inspect.signature(placed)).startswith("(what: 'str', kind: 'str' = 'simple', *, seed: 'int'")
+    with pytest.raises(TypeError, match="takes 2 positional arguments but 3 were given"):
+        placed("x", "arm", 1)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="multiple values for argument 'kind'"):
+        placed("x", "arm", kind="arm")  # pyright: ignore[reportCallIssue]
 
 
 def test_a_verb_has_the_keywords_of_its_options():
@@ -209,14 +236,34 @@ def test_the_command_line_refuses_what_only_robots_have(words):
         runner(identify.fit)("run.csv", "--start", "mx-106", *words.split())
 
 
+def described(group: Any, words: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Every command of ours by its words, with the class of its options."""
+    by_words: dict[str, Any] = {}
+    for name, one in group.commands.items():
+        if hasattr(one, "commands"):
+            by_words |= described(one, (*words, name))
+        else:
+            by_words[" ".join((*words, name))] = getattr(one.callback, "options", None)
+    return by_words
+
+
+def test_every_command_is_described_by_a_class_of_options():
+    kinds = described(typer.main.get_command(app))
+    assert len(kinds) > 45
+    assert [words for words, kind in kinds.items() if kind is None] == []
+    for words, kind in kinds.items():
+        for one in options_of(kind):
+            assert one.help.endswith("."), (words, one.name)
+
+
 def test_json_says_with_which_options(tmp_path):
-    app = typer.Typer(add_completion=False)
-    app.command(cls=Verb)(sheets.datasheet)
-    out = json.loads(invoked(app, "mx-106", "--voltage", "11", "--json"))
+    alone = typer.Typer(add_completion=False)
+    alone.command(cls=Verb)(sheets.datasheet)
+    out = json.loads(invoked(alone, "mx-106", "--voltage", "11", "--json"))
     assert out["options"]["voltage"] == 11.0
     assert set(out["options"]) == {"voltage", "plot", "control", "output", "firmware", "set"}
-    app = typer.Typer(add_completion=False)
-    app.command(cls=Verb)(exports.export)
+    alone = typer.Typer(add_completion=False)
+    alone.command(cls=Verb)(exports.export)
     words = ("mx-106/m4", "--to", "mujoco", "--method", "formula", "--no-replay", "--json")
-    out = json.loads(invoked(app, *words))
+    out = json.loads(invoked(alone, *words))
     assert (out["options"]["method"], out["options"]["replay"]) == ("formula", False)

@@ -83,7 +83,7 @@ def test_between_jumps_nothing_changes_and_at_a_jump_the_new_value_holds(command
     assert np.all((jumps <= seen + 1e-9) & (jumps > seen - 1e-4 - 1e-9))  # within the step that sees it
     assert np.all(command(jumps) != command(jumps - 1e-7))
     assert np.array_equal(command(jumps), command(jumps + 1e-7))
-    times, values = command.held(0.0, 9.0)
+    times, values = command.sample(0.0, 9.0)
     assert np.array_equal(times, [0.0, *jumps])
     off = fine + 3e-5  # not at a jump itself, where rounding decides
     assert np.array_equal(be.signal.held(times, values)(off), command(off))
@@ -97,13 +97,13 @@ def test_jumps_are_those_of_the_interval():
 
 def test_a_smooth_command_is_held_at_the_middle_of_short_steps():
     sine = be.signal.sine(1.0, 5.0)
-    times, values = sine.held(0.0, 1.0)
+    times, values = sine.sample(0.0, 1.0)
     assert np.max(np.diff(times)) <= 2e-3 * (1 + 1e-9)
     middle = times + 1e-3
     assert values == pytest.approx(sine(middle), abs=1e-12)
-    times, _ = be.signal.sine(1.0, 100.0).held(0.0, 1.0)
+    times, _ = be.signal.sine(1.0, 100.0).sample(0.0, 1.0)
     assert np.max(np.diff(times)) <= 0.025 / 100 * (1 + 1e-9)  # forty steps a period
-    assert {0.25, 0.75} <= set(be.signal.ramp(1.0, at=0.25, until=0.75).held(0.0, 1.0)[0])
+    assert {0.25, 0.75} <= set(be.signal.ramp(1.0, at=0.25, until=0.75).sample(0.0, 1.0)[0])
 
 
 def test_the_articles_square_wave():

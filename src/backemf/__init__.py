@@ -27,7 +27,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "kits.recorder.recorder": ("record",),
     "kits.recorder.virtual.process": ("virtual",),
     "logs.read": ("read",),
-    "engine.simulate": ("simulate", "simulate_many", "Many", "Trajectory"),
+    "engine.simulate": ("simulate", "Trajectory"),
+    "engine.candidates": ("simulate_many", "Many"),
     "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
@@ -86,12 +87,8 @@ if TYPE_CHECKING:
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # `convert`: not its room's
     from .analysis.measure import measure as measure
     from .datasheets.datasheet import Datasheet as Datasheet
-    from .engine.simulate import (
-        Many as Many,
-        Trajectory as Trajectory,
-        simulate as simulate,
-        simulate_many as simulate_many,
-    )
+    from .engine.candidates import Many as Many, simulate_many as simulate_many
+    from .engine.simulate import Trajectory as Trajectory, simulate as simulate
     from .errors import BackemfError as BackemfError
     from .findings import Finding as Finding
     from .identify.check import check as check

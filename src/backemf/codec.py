@@ -123,6 +123,9 @@ def load(content: Any, where: str = "the file", kind: Any = None) -> Any:
         where: the file and the place in it, for messages.
         kind: what is expected; anything that is stored if None.
 
+    Returns:
+        It, checked.
+
     Raises:
         StoreError: it is something else; unknown names come with the nearest one.
     """

@@ -1,4 +1,5 @@
-"""Files written whole or not at all: under a name of our own beside their place, then renamed."""
+"""Files written whole or not at all: under a name of our own beside their place, then renamed. And the
+shapes of what was read from JSON, YAML or TOML."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from .errors import BackemfError
 
@@ -33,10 +35,19 @@ def may_write(path: Path | str, *, force: bool = False) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path | str, *, force: bool = False, suffix: str = "") -> Iterator[Path]:
-    """A file to fill that takes its place once all went well, and leaves nothing behind otherwise.
+    """A file to fill that takes its place once all went well, and leaves nothing behind otherwise. A link
+    stays a link: the file it names is the one that is replaced.
 
-    `suffix` is for programs that tell the format by it. A link stays a link: the file it names is the one
-    that is replaced.
+    Args:
+        path: where it goes.
+        force: replace an existing one.
+        suffix: of the file while it is filled, for programs that tell the format by it.
+
+    Returns:
+        The file to fill, beside its place.
+
+    Raises:
+        BackemfError: it exists, or the place cannot be written.
     """
     place = Path(os.path.realpath(may_write(path, force=force)))
     temporary = beside(place, suffix)
@@ -66,3 +77,13 @@ def write_all(places: Mapping[Path, str | bytes], *, force: bool = False) -> lis
             temporary = waiting.enter_context(replacing(place, force=force))
             temporary.write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
     return list(places)
+
+
+def table_in(value: object) -> dict[str, Any]:
+    """What an object of a file has by key; nothing where it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_in(value: object) -> list[Any]:
+    """The elements of a list of a file; none where it is something else."""
+    return value if isinstance(value, list) else []

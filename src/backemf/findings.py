@@ -37,7 +37,16 @@ class Finding:
 
 
 def finding(code: str, text: str, remedy: str, **numbers: float) -> Finding:
-    """A finding in one call; what is left over are its numbers, by name.
+    """A finding in one call.
+
+    Args:
+        code: a row of `FINDINGS`.
+        text: what was found, with its numbers.
+        remedy: what helps.
+        numbers: for programs, by name.
+
+    Returns:
+        The finding.
 
     Raises:
         UnknownName: the code is no row of `FINDINGS`.

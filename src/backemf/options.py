@@ -15,6 +15,7 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import math
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -45,7 +46,9 @@ HIDDEN = ""
 
 
 FOLDER = "/"
-"""`writes=FOLDER`: a place that is a folder."""
+"""`writes=FOLDER`: a place that is a folder, or that the command looks at itself."""
+FIGURE = "*"
+"""`writes=FIGURE`: a place for a picture or a page."""
 
 
 class Scope(NamedTuple):
@@ -75,6 +78,7 @@ class Option(NamedTuple):
     least: float | None
     typed: Any
     writes: str | None
+    positional: bool = False
 
     @property
     def spelled(self) -> str:
@@ -108,6 +112,7 @@ def option(
     least: float | None = None,
     typed: Any = None,
     writes: str | None = None,
+    kw_only: bool = True,
 ) -> Any:
     """A field of an options class.
 
@@ -122,17 +127,39 @@ def option(
         more: what only Python takes beyond that.
         least: the smallest value.
         typed: the default as it is typed, where `parse` makes it from words.
-        writes: of a place to write to, what the file is called where a folder is named; FOLDER of a folder.
+        writes: of a place to write to, what the file is called where a folder is named; "" where none may
+            be, FIGURE of a picture, FOLDER of a folder.
+        kw_only: False for one that Python also takes by its place, behind what the verb works on.
+
+    Returns:
+        The field, for the body of a class.
     """
     names = choices if choices is None or callable(choices) else (lambda: choices)
     known = {"help": help, "choices": names, "parse": parse, "applies_to": applies_to}
     return dataclasses.field(
         default=default,
+        kw_only=kw_only,
         metadata={**known, "cli": cli, "more": more, "least": least, "typed": typed, "writes": writes},
     )
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option,))
+def option_of(kind: type[Any], name: str, **changes: Any) -> Any:
+    """A field as another class has it.
+
+    Args:
+        kind: that class.
+        name: of the field.
+        changes: what is otherwise here, as `option` takes it.
+
+    Returns:
+        The field, for the body of a class.
+    """
+    one = next(f for f in dataclasses.fields(kind) if f.name == name)
+    default = changes.pop("default", one.default)
+    return dataclasses.field(default=default, metadata={**one.metadata, **changes})
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, option_of))
 def options(cls: type[A]) -> type[A]:
     """Make a class of fields that are `option(...)` the options of a verb: a frozen dataclass of keywords."""
     return dataclasses.dataclass(frozen=True, kw_only=True, repr=False)(cls)
@@ -164,7 +191,7 @@ class Options:
         Args:
             kind: as `check` takes it.
         """
-        kinds = {kind} if isinstance(kind, str) else kind
+        kinds = _kinds(kind)
         others = (
             one for one in options_of(type(self)) if one.applies_to and one.applies_to.kind not in kinds
         )
@@ -181,7 +208,7 @@ class Options:
         Raises:
             InvalidValue: where an option was given that does not apply to this kind.
         """
-        given, kinds = self.given_options(), {kind} if isinstance(kind, str) else kind
+        given, kinds = self.given_options(), _kinds(kind)
         for one in options_of(type(self)):
             scope = one.applies_to
             if scope is None or scope.kind in kinds or one.name not in given:
@@ -191,10 +218,14 @@ class Options:
             where = self.situation.format(named or ", ".join(kinds))
             raise InvalidValue(f"{name} is {_short(given[one.name])}, and {where}; it applies to {remedy}")
 
+    def narrow(self, kind: type[O]) -> O:
+        """The same as options of a class that this one extends."""
+        return kind(**{one.name: getattr(self, one.name) for one in options_of(kind)})
+
     def to_dict(self) -> dict[str, Any]:
         """Every option with its value, as `--json` shows them: what is no plain value as text."""
         shown = (one for one in options_of(type(self)) if one.cli != HIDDEN or one.annotation in PLAIN)
-        return {one.name: _plain(getattr(self, one.name)) for one in shown}
+        return {one.name: plain_value(getattr(self, one.name)) for one in shown}
 
 
 def parse_file(path: Path | None) -> Path | None:
@@ -210,33 +241,40 @@ PLAIN = ("bool", "int", "float", "str", "int | None", "float | None", "str | Non
 def options_of(cls: type[Any]) -> tuple[Option, ...]:
     """The options of a class, in their order."""
     return tuple(
-        Option(name=f.name, annotation=str(f.type), default=f.default, **f.metadata)
+        Option(name=f.name, annotation=str(f.type), default=f.default, positional=not f.kw_only, **f.metadata)
         for f in dataclasses.fields(cls)
     )
 
 
+def _kinds(kind: str | Collection[str]) -> Collection[str]:
+    return {kind} if isinstance(kind, str) else kind
+
+
 def _same(value: Any, default: Any) -> bool:
-    if value is default:
-        return True
-    if isinstance(default, tuple):
-        return isinstance(value, (list, tuple)) and tuple(value) == default
-    return type(value) in (bool, int, float, str) and value == default
+    """Whether a value is the default; a list of the same is."""
+    return value is default or plain_value(value) == plain_value(default)
 
 
 def _short(value: Any) -> str:
-    return textwrap.shorten(str(value) if isinstance(value, (int, float)) else repr(value), 60)
+    return textwrap.shorten(repr(plain_value(value)), 60)
 
 
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
+def plain_value(value: Any) -> Any:
+    """A value as JSON holds it: what is no finite number as nothing, anything else by its name or as text."""
+    if value is None or isinstance(value, (bool, int, str)):
         return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, Path):
+        return [plain_value(one) for one in value]
+    if hasattr(value, "tolist"):  # of numpy
+        return plain_value(value.tolist())
+    if hasattr(value, "items"):
+        return {str(key): plain_value(one) for key, one in value.items()}
+    if hasattr(value, "__float__"):
+        return float(value) if math.isfinite(value) else None
+    if hasattr(value, "__fspath__"):
         return str(value)
-    return str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
+    name = getattr(value, "name", None) or getattr(value, "__name__", None)
+    return plain_value(value.to_dict()) if name is None and hasattr(value, "to_dict") else str(name or value)
 
 
 class Takes(Generic[P, O]):
@@ -257,20 +295,25 @@ class Takes(Generic[P, O]):
         parameters = inspect.signature(run).parameters
         before = [p for p in parameters.values() if p.name != "options"][: [*parameters].index("options")]
         words = {one.name for one in options_of(kind)}
+        places = [p.name for p in before] + [one.name for one in options_of(kind) if one.positional]
 
         def verb(*args: Any, **given: Any) -> Any:
+            if len(args) > len(places):
+                raise TypeError(
+                    f"{name}() takes {len(places)} positional arguments but {len(args)} were given;"
+                    " its options are keywords"
+                )
+            for place, value in zip(places, args, strict=False):
+                if place in given:
+                    raise TypeError(f"{name}() got multiple values for argument {place!r}")
+                given[place] = value
             first = {p.name: given.pop(p.name) for p in before if p.name in given}
             for word in given:
                 if word not in words:
                     near = difflib.get_close_matches(word, words, n=1)
                     hint = f"; did you mean {near[0]}?" if near else f"; it takes {', '.join(sorted(words))}"
                     raise TypeError(f"{name}() got an unexpected keyword argument {word!r}{hint}")
-            if len(args) > len(before):
-                raise TypeError(
-                    f"{name}() takes {len(before)} positional arguments but {len(args)} were given;"
-                    " its options are keywords"
-                )
-            return run(*args, **first, options=kind(**given))
+            return run(**first, options=kind(**given))
 
         functools.update_wrapper(verb, run)
         del verb.__wrapped__  # type: ignore[attr-defined]  # its signature is another
@@ -279,11 +322,11 @@ class Takes(Generic[P, O]):
         keywords = [
             inspect.Parameter(
                 one.name,
-                inspect.Parameter.KEYWORD_ONLY,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD if one.positional else inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if one.required else one.default,
                 annotation=one.annotation,
             )
-            for one in options_of(kind)
+            for one in sorted(options_of(kind), key=lambda one: not one.positional)
         ]
         signature = inspect.signature(run).replace(parameters=[*before, *keywords])
         verb.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` reads of any callable
@@ -316,6 +359,8 @@ class Terminal(Protocol):
 
     attended: bool
     """Whether a person can be asked."""
+    quiet: bool
+    """Whether JSON was asked for, beside which nothing may be printed."""
 
     def say(self, text: str, share: float | None = None) -> None:
         """What is being done, and which share of it is."""
@@ -330,12 +375,22 @@ class Terminal(Protocol):
         ...
 
     def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table in place of the one before."""
+        """A table in place of the one before.
+
+        Args:
+            title: above it.
+            head: names of its columns.
+            rows: the cells.
+        """
         ...
 
-    def confirm(self, question: str) -> bool: ...
+    def confirm(self, question: str) -> bool:
+        """Whether the person says yes."""
+        ...
 
-    def prompt(self, question: str) -> str: ...
+    def prompt(self, question: str) -> str:
+        """What the person types."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -350,6 +405,10 @@ class Answer:
     written: Sequence[Path | None] = ()
     figures: Mapping[Path, Any] = dataclasses.field(default_factory=dict)
     """To be drawn, by the file they go to."""
+    beside: Callable[[], str] | None = None
+    """What people are told on stderr; the text is a file then, printed as it is."""
+    problem: str = ""
+    """Why it is an error all the same."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -364,3 +423,4 @@ class CommandSpec:
     """What is said while it works; nothing where it speaks itself."""
     has_findings: bool = True
     """Whether there is a `--strict`."""
+    strict_help: str = "Exit with 1 if there are findings."

@@ -152,37 +152,67 @@ def _entry_points(group: str) -> list[EntryPoint]:
 class Store(Protocol):
     """Reads and writes nouns."""
 
-    def write(self, owner: Any, path: Path | str, *, force: bool = False) -> Path: ...
+    def write(self, owner: Any, path: Path | str, *, force: bool = False) -> Path:
+        """Store a part or a noun as JSON.
+
+        Args:
+            owner: it.
+            path: of the file.
+            force: overwrite an existing one.
+
+        Returns:
+            The file.
+        """
+        ...
 
 
 class Sources(Protocol):
     """Reads actuators from whatever holds one."""
 
-    def read(self, source: Path | str, hint: str | None = None) -> Any: ...
+    def read(self, source: Path | str, hint: str | None = None) -> Any:
+        """An actuator from a file or a name; the hint names the reader."""
+        ...
 
 
 class Figures(Protocol):
     """Draws a noun."""
 
-    def drawing(self, noun: Any, *what: str, **more: Any) -> Any: ...
+    def drawing(self, noun: Any, *what: str, **more: Any) -> Any:
+        """A figure of a noun, ready to be drawn.
+
+        Args:
+            noun: an actuator, a fit, a log, ...
+            what: names of figures; none: the usual ones.
+            more: what these figures take.
+
+        Returns:
+            It has a method `draw(path)`.
+        """
+        ...
 
 
 class Robots(Protocol):
     """Reads robots from their models, which takes MuJoCo."""
 
-    def read(self, path: Path | str, **options: Any) -> Any: ...
+    def read(self, path: Path | str, **options: Any) -> Any:
+        """A robot from its MJCF or URDF."""
+        ...
 
 
 class Signs(Protocol):
     """Asks gravity about the signs of a robot's joints."""
 
-    def find_contradiction(self, robot: Any, logs: Any) -> Any: ...
+    def find_contradiction(self, robot: Any, logs: Any) -> Any:
+        """What gravity says against the signs of a robot's joints; None where it agrees."""
+        ...
 
 
 class Predictions(Protocol):
     """Simulates logs with what a fit found."""
 
-    def predict_motion(self, fit: Any, log: Any) -> Any: ...
+    def predict_motion(self, fit: Any, log: Any) -> Any:
+        """A log as the fit says that it must have gone."""
+        ...
 
 
 class Services:

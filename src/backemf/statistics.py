@@ -48,11 +48,13 @@ class Coordinate(NamedTuple):
     knee: float = 0.0
 
     def inward(self, v: float) -> float:
+        """A value on the scale."""
         if self.signed:
             return v
         return math.log1p(max(v, 0.0) / self.knee) if self.knee else math.log(max(v, 1e-300))
 
     def outward(self, x: float) -> float:
+        """The value at a place on the scale."""
         if self.signed:
             return float(x)
         return self.knee * math.expm1(min(max(x, 0.0), 300.0)) if self.knee else math.exp(min(x, 300.0))
@@ -62,7 +64,16 @@ class Coordinate(NamedTuple):
         return 1.0 if self.signed else self.knee + v if self.knee else max(v, 1e-300)
 
     def interval(self, v: float, error: float, quantile: float = 1.96) -> tuple[float, float]:
-        """About a value with a standard error; one-sided where it reaches 0."""
+        """About a value with a standard error; one-sided where it reaches 0.
+
+        Args:
+            v: the value.
+            error: its standard error, in its own unit.
+            quantile: how many of them.
+
+        Returns:
+            (low, high).
+        """
         x, far = self.inward(v), quantile * min(error / self.slope(v), 50.0 if not self.signed else math.inf)
         return self.outward(x - far), self.outward(x + far)
 
@@ -72,12 +83,17 @@ FEW = 8.0
 
 
 def cluster_covariance(moves: np.ndarray, told: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, float]:
-    """(covariance, degrees of freedom) of numbers by how far each group of data moves them.
+    """Covariance of numbers by how far each group of data moves them. Where groups are few, the disagreement
+    in each direction is drawn towards the mean of all directions (as in moderated variances: Smyth,
+    Statistical Applications in Genetics 3, 2004).
 
-    `moves` has a row for each group; `told` is the covariance that the data would give if groups agreed,
-    `total` the same with everything else that is uncertain. Never less than `total`. Where groups are few,
-    the disagreement in each direction is drawn towards the mean of all directions (as in moderated variances:
-    Smyth, Statistical Applications in Genetics 3, 2004).
+    Args:
+        moves: a row for each group.
+        told: covariance that the data would give if groups agreed.
+        total: the same with everything else that is uncertain.
+
+    Returns:
+        (covariance, never less than `total`; degrees of freedom).
     """
     G = len(moves)
     scale = np.sqrt(np.maximum(np.diag(total), 1e-300))

@@ -14,7 +14,19 @@ _T = TypeVar("_T")
 
 
 def write(owner: Any, path: Path | str, *, force: bool = False) -> Path:
-    """Store a part or a noun as JSON; an existing file is kept unless `force`."""
+    """Store a part or a noun as JSON; an existing file is kept unless `force`.
+
+    Args:
+        owner: the part or noun.
+        path: of the file.
+        force: overwrite an existing one.
+
+    Returns:
+        The file.
+
+    Raises:
+        BackemfError: it exists, or the place cannot be written.
+    """
     return write_json(content(owner), path, force=force)
 
 
@@ -29,7 +41,20 @@ def read(path: Path | str, kind: type[_T]) -> _T:
 
 
 def write_json(content: dict[str, Any], path: Path | str, *, force: bool = False) -> Path:
-    """Write JSON whole or not at all; an existing file is kept unless `force`."""
+    """Write JSON whole or not at all; an existing file is kept unless `force`.
+
+    Args:
+        content: plain data.
+        path: of the file.
+        force: overwrite an existing one.
+
+    Returns:
+        The file.
+
+    Raises:
+        StoreError: a number is not finite.
+        BackemfError: it exists, or the place cannot be written.
+    """
     try:
         text = json.dumps(content, indent=1, allow_nan=False)
     except ValueError:

@@ -21,7 +21,7 @@ def number(value: float, digits: int = 4) -> str:
     exponent only where needed."""
     if value is None:
         return "-"
-    if isinstance(value, float) and not math.isfinite(value):
+    if not math.isfinite(value):
         return str(value)
     if value == 0:
         return "0"
@@ -34,7 +34,16 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def digits_apart(low: float, high: float, least: int = 3) -> int:
-    """So many digits that two numbers differ in two of them."""
+    """So many digits that two numbers differ in two of them.
+
+    Args:
+        low: one number.
+        high: the other.
+        least: digits at least.
+
+    Returns:
+        Significant digits.
+    """
     size, width = max(abs(low), abs(high)), abs(high - low)
     if width and math.isfinite(width) and math.isfinite(size):
         return max(least, 2 + math.floor(math.log10(size)) - math.floor(math.log10(width)))
@@ -42,7 +51,17 @@ def digits_apart(low: float, high: float, least: int = 3) -> int:
 
 
 def interval(low: float, high: float, between: str = "..", digits: int = 3) -> str:
-    """Both ends with so many digits that they differ in two of them."""
+    """Both ends with so many digits that they differ in two of them.
+
+    Args:
+        low: one end.
+        high: the other.
+        between: the word between them.
+        digits: of each at least.
+
+    Returns:
+        Text.
+    """
     digits = digits_apart(low, high, digits)
     return f"{number(low, digits)} {between} {number(high, digits)}"
 
@@ -69,8 +88,17 @@ def table(
 
     Where there is less room than that takes, the columns in `drop` go, one after the other, then titles and
     at last texts stand in several lines; numbers are never cut.
+
+    Args:
+        rows: cells; floats are written as a person would.
+        header: a title for each column.
+        drop: titles of columns that can go, the first one first.
+        width: columns of letters that there are; absent: the terminal's.
+
+    Returns:
+        Lines of text.
     """
-    cells = [[number(c) if isinstance(c, float) else str(c) for c in row] for row in rows]
+    cells = [[_cell(c) for c in row] for row in rows]
     most, kept = room() if width is None else width, list(header)
     for name in drop:
         if _wide(cells, kept) > most and name in kept:
@@ -134,6 +162,10 @@ def _widths(
     return wanted
 
 
+def _cell(value: object) -> str:
+    return number(value) if isinstance(value, float) else str(value)
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -156,6 +188,7 @@ class NotebookDisplay:
     needs an `overview`."""
 
     def overview(self) -> Overview:
+        """A sentence, a table and findings."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -167,7 +200,7 @@ class NotebookDisplay:
         def cells(row: Iterable[object], tag: str) -> str:
             message = ""
             for c in row:
-                text = number(c) if isinstance(c, float) else "-" if c is None else str(c)
+                text = "-" if c is None else _cell(c)
                 side = "right" if _is_number(text) else "left"
                 message += f'<{tag} style="text-align:{side};padding:2px 8px">{html.escape(text)}</{tag}>'
             return f"<tr>{message}</tr>"

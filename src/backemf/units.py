@@ -19,137 +19,39 @@ from .errors import BackemfError
 GRAVITY = 9.80665
 """Standard gravity [m/s^2] (CGPM 1901): what turns the kilogram of "kg cm" into a force."""
 
-KNOWN = (
-    "rpm",
-    "rev/min",
-    "rpm/V",
-    "rad/s",
-    "deg/s",
-    "deg/ms",
-    "s/60deg",
-    "kg*cm",
-    "kgf*cm",
-    "g*cm",
-    "oz*in",
-    "N*m",
-    "mN*m",
-    "N*cm",
-    "N*mm",
-    "mN*m/A",
-    "N*m/A",
-    "oz*in/A",
-    "V/rpm",
-    "V*s/rad",
-    "mV/rpm",
-    "V/krpm",
-    "g*cm^2",
-    "kg*cm^2",
-    "kg*m^2",
-    "oz*in*s^2",
-    "arcmin",
-    "deg",
-    "rad",
-    "mH",
-    "uH",
-    "H",
-    "ohm",
-    "mohm",
-    "K/W",
-    "J/K",
-    "rpm/(mN*m)",
-    "mm/rev",
-    "ms",
-    "s",
-    "min",
-    "A",
-    "mA",
-    "V",
-    "mV",
-    "W",
-    "degC",
-    "g",
-    "kg",
-    "%",
-    "1/K",
-    "%/K",
-    "rad/(s*V)",
-    "N*m*s/rad",
-    "N",
-    "mm",
-    "cm",
-    "m",
-)
+_SPELLINGS = """
+    rpm rev/min rpm/V rad/s deg/s deg/ms s/60deg
+    kg*cm kgf*cm g*cm oz*in N*m mN*m N*cm N*mm mN*m/A N*m/A oz*in/A V/rpm V*s/rad mV/rpm V/krpm
+    g*cm^2 kg*cm^2 kg*m^2 oz*in*s^2 arcmin deg rad mH uH H ohm mohm K/W J/K rpm/(mN*m)
+    mm/rev ms s min A mA V mV W degC g kg % 1/K %/K rad/(s*V) N*m*s/rad N mm cm m
+"""
+KNOWN = tuple(_SPELLINGS.split())
 """Spellings offered when a unit is not understood; `*` and a space are the same."""
 
 _SIGNS = {
-    "\u2212": "-",
-    "\u2013": "-",
-    "\u2014": "-",
-    "\u00b7": " ",
-    "\u22c5": " ",
-    "\u2219": " ",
-    "\u00d7": " ",
-    "\u03a9": "ohm",
-    "\u2126": "ohm",
-    "\u00b5": "u",
-    "\u03bc": "u",
-    "\u00b0C": "degC",
-    "\u2103": "degC",
-    "\u00b0": "deg",
-    "\u00b2": "^2",
-    "\u00b3": "^3",
-    "\u207b\u00b9": "^-1",
-    "\u2032": "arcmin",
-    "\u2044": "/",
-    "\u00a0": " ",
-    "\u2009": " ",
-    "\u202f": " ",
-    "\u223c": "~",
-    "\u00b1": "+-",
-    "\u0394": "",
+    **dict.fromkeys("\u2212\u2013\u2014", "-"),
+    **dict.fromkeys("\u00b7\u22c5\u2219\u00d7\u00a0\u2009\u202f", " "),
+    **dict.fromkeys("\u03a9\u2126", "ohm"),
+    **dict.fromkeys("\u00b5\u03bc", "u"),
+    **{"\u00b0C": "degC", "\u2103": "degC", "\u00b0": "deg", "\u2032": "arcmin"},
+    **{"\u00b2": "^2", "\u00b3": "^3", "\u207b\u00b9": "^-1"},
+    **{"\u2044": "/", "\u223c": "~", "\u00b1": "+-", "\u0394": ""},
 }
+"""Signs that printed units and numbers have, and what they are read as."""
 # Words that pint spells otherwise. A mass times a length stands for a torque where one is expected.
 _WORDS = {
-    "rpm": "revolutions_per_minute",
-    "min-1": "revolutions_per_minute",
-    "krpm": "(1000*revolutions_per_minute)",
-    "rev": "revolution",
-    "turn": "revolution",
-    "sec": "second",
-    "Nm": "(N*m)",
-    "mNm": "(mN*m)",
-    "uNm": "(uN*m)",
-    "Ncm": "(N*cm)",
-    "Nmm": "(N*mm)",
-    "kNm": "(kN*m)",
-    "kgcm": None,
-    "gcm2": "(g*cm**2)",
-    "kgf": "kilogram_force",
-    "gf": "gram_force",
-    "ozf": "force_ounce",
-    "oz": "ounce",
-    "in": "inch",
-    "Ohm": "ohm",
-    "ohms": "ohm",
-    "mohm": "milliohm",
-    "Ohms": "ohm",
-    "kohm": "kiloohm",
-    "degrees": "degree",
-    "rads": "radian",
-    "Volt": "volt",
-    "volts": "volt",
-    "Vdc": "volt",
-    "VDC": "volt",
-    "Amp": "ampere",
-    "amps": "ampere",
-    "C": "delta_degC",
-    "K": "kelvin",
-    "degC": "delta_degC",
-    "J": "joule",
-    "g": "gram",
-    "deg": "degree",
-    "min": "minute",
-    "%": "percent",
+    **dict.fromkeys(("rpm", "min-1"), "revolutions_per_minute"),
+    **dict.fromkeys(("rev", "turn"), "revolution"),
+    **dict.fromkeys(("Ohm", "ohms", "Ohms"), "ohm"),
+    **dict.fromkeys(("Volt", "volts", "Vdc", "VDC"), "volt"),
+    **dict.fromkeys(("Amp", "amps"), "ampere"),
+    **dict.fromkeys(("C", "degC"), "delta_degC"),
+    **dict.fromkeys(("deg", "degrees"), "degree"),
+    **{"Nm": "(N*m)", "mNm": "(mN*m)", "uNm": "(uN*m)", "kNm": "(kN*m)", "Ncm": "(N*cm)", "Nmm": "(N*mm)"},
+    **{"kgcm": None, "gcm2": "(g*cm**2)"},
+    **{"kgf": "kilogram_force", "gf": "gram_force", "ozf": "force_ounce", "oz": "ounce", "in": "inch"},
+    **{"krpm": "(1000*revolutions_per_minute)", "sec": "second", "min": "minute", "rads": "radian"},
+    **{"mohm": "milliohm", "kohm": "kiloohm", "K": "kelvin", "J": "joule", "g": "gram", "%": "percent"},
 }
 _NUMBER = r"[+-]?(?:\d+(?:[.,]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?"
 _TEXT = re.compile(
@@ -183,10 +85,22 @@ class PrintedNumber:
 
 
 def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> PrintedNumber:
-    """Read "30 kg cm" as a quantity of an SI `unit`; `entry` names it in errors.
+    """Read "30 kg cm" as a quantity.
 
     A range such as "4.8-6 V" is its middle with half its width; otherwise half a unit of the last printed
     digit counts, or the stated tolerance where it is larger.
+
+    Args:
+        text: as it is printed.
+        unit: the SI unit that it must be of.
+        entry: what it is, for errors.
+        tolerance: stated elsewhere: "10 %"; absent: the one in the text.
+
+    Returns:
+        The number in SI, with its rounding.
+
+    Raises:
+        UnitError: it is no number, or of another kind.
     """
     if not isinstance(text, str):
         hint = "" if unit == "1" else f', such as "{text} {_example(unit)}"'
@@ -244,8 +158,19 @@ _ANGULAR = re.compile(r"rad|deg|rev|turn|rpm|rps|arc|min-1|cycle")
 
 
 def factor(spelled: str, unit: str, entry: str) -> float:
-    """What one of a unit, as a log spells it ("deg", "ms", "RPM"), is in the SI `unit`;
-    `entry` names it in errors."""
+    """What one of a unit is in SI.
+
+    Args:
+        spelled: as a log spells it: "deg", "ms", "RPM".
+        unit: the SI unit.
+        entry: what it is, for errors.
+
+    Returns:
+        The factor.
+
+    Raises:
+        UnitError: it is no unit, or of another kind.
+    """
     plain = {"1/min": "rpm", "/min": "rpm", "min^-1": "rpm"}.get(_plain(spelled), _plain(spelled))
     if plain == unit:
         return 1.0

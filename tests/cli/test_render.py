@@ -59,7 +59,7 @@ def test_a_film_as_text_and_as_json(files):
         f"wrote {files / 's.mp4'}: 4 pictures, 0.4 s at 10 per second; RMS "
     )
     told = json.loads(run(*words, "-o", files / "s.gif", "--json"))
-    assert set(told) == {"file", "frames", "fps", "duration", "rms", "size"}
+    assert set(told) == {"file", "frames", "fps", "duration", "rms", "size", "options"}
     assert (told["frames"], told["fps"], told["size"]) == (4, 10.0, [320, 180])
     with pytest.raises(BackemfError, match="exists; give another name, or --force"):
         run(*words, "-o", files / "s.gif")

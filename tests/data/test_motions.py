@@ -20,7 +20,7 @@ def test_the_usual_four_are_read_back_as_written(tmp_path):
     assert [one.name for one in made.motions] == ["slow-ramps", "steps", "sweep", "coast"]
     assert made.duration == pytest.approx(20.0)
     for one in made.motions:
-        _, q = one.sampled("any joint")
+        _, q = one.sample("any joint")
         assert np.all(np.abs(q - 0.1) <= 0.4 + 1e-12), one.name
         assert q[0] == pytest.approx(0.1), "each starts in the middle"
     assert made.motions[3].tracks["*"].coast == pytest.approx(0.45 * 5.0)
@@ -45,7 +45,7 @@ def test_a_joint_has_its_own_track_or_that_of_all_or_none():
     assert arm.track("wrist") is LINE
     alone = Motion(name="arm", duration=1.0, tracks={"elbow": other})
     assert alone.track("wrist") is None
-    assert len(alone.sampled("wrist")[0]) == 0
+    assert len(alone.sample("wrist")[0]) == 0
     with pytest.raises(UnknownName, match="unknown joint of arm 'elbow'"):
         be.Motions(motions=(alone,)).for_joints(["wrist"])
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from backemf.kits.frc.gain_fit import _drifts, _trimmed_rms, _weights
+from backemf.kits.frc.mechanism import MechanismModel
 from backemf.kits.frc.trials import make_run, segment
-from backemf.kits.frc.unknowns import MechanismModel
 
 from .test_characterize import WEAK, gravity_of, record
 

@@ -79,7 +79,7 @@ def test_what_a_friction_says_of_itself():
     )
     assert (Coulomb(coulomb=0.2).moving, Coulomb(coulomb=0.2).breakaway) == (0.2, 0.2)
     assert (Stribeck(**BASE).moving, Stribeck(**BASE).breakaway, Stribeck(**BASE).fades_at) == (0.2, 0.5, 0.4)
-    assert Viscous().bent(()) == 0.0
+    assert Viscous().bristle_energy(()) == 0.0
     assert {name for name, kind in FRICTIONS.items() if not kind.dry} == {"viscous"}
     assert (Stribeck(**BASE).name, M6.loaded, Stribeck.loaded) == ("stribeck", True, False)
 
@@ -148,5 +148,5 @@ def test_the_slope_of_what_a_bristle_stores_is_its_torque(law):
     """At rest, where nothing is lost."""
     for z in (-2e-3, 1e-3, 5e-3):
         step = 1e-6
-        slope = (law.bent((z + step,)) - law.bent((z - step,))) / (2 * step)
+        slope = (law.bristle_energy((z + step,)) - law.bristle_energy((z - step,))) / (2 * step)
         assert slope == pytest.approx(law.spring((z,), 0.0)[0], rel=1e-9)

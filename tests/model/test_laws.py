@@ -146,7 +146,7 @@ def test_two_thermal_nodes_reach_their_steady_state_and_keep_the_heat():
     P = 18.0
     assert t["winding_temperature"][-1] == pytest.approx(25.0 + 8.0 * P, rel=1e-5)
     assert t["housing_temperature"][-1] == pytest.approx(25.0 + 6.0 * P, rel=1e-5)
-    held = thermal.stored((t["winding_temperature"], t["housing_temperature"]))
+    held = thermal.stored_heat((t["winding_temperature"], t["housing_temperature"]))
     leaving = thermal.leaving((None, t["housing_temperature"]))
     gone = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(t.time) * (leaving[1:] + leaving[:-1]))])
     assert held + gone == pytest.approx(t.energy["copper"], rel=1e-3, abs=1.0)
@@ -356,7 +356,7 @@ def test_gearbox_equations_in_volts_and_in_amperes():
     motor = be.motor.Motor(resistance=0.5, torque_constant=K_t, rotor_inertia=J_r)
     gearbox, friction = be.gearbox.Gearbox(ratio=G, n_motors=n), be.friction.Coulomb(coulomb=T_f, viscous=b)
     total = J_load + gearbox.output_inertia(J_r)
-    line = Line(0.5, K_t, K_t).reflected(G, n)._replace(dry=T_f, viscous=b)
+    line = Line(0.5, K_t, K_t).behind_gears(G, n)._replace(dry=T_f, viscous=b)
     volts = line.voltage_gains(total)
     assert volts == pytest.approx(  # the document's own letters
         (0.5 * T_f / (n * G * K_t), G * K_t + 0.5 * b / (n * G * K_t), 0.5 * total / (n * G * K_t))
@@ -392,7 +392,7 @@ def test_gearbox_equations_in_volts_and_in_amperes():
     )
     assert line.behind_voltage(volts) == pytest.approx((total, T_f, b))
     assert line.behind_current(amps) == pytest.approx((total, T_f, b))
-    own = Line(0.5, K_t, K_t, dry=1e-3).reflected(G, n)  # each motor's own friction counts n G times
+    own = Line(0.5, K_t, K_t, dry=1e-3).behind_gears(G, n)  # each motor's own friction counts n G times
     assert own.voltage_gains(total).kS == pytest.approx(0.5 * 1e-3 / K_t)
 
 
@@ -500,7 +500,8 @@ def test_shapes():
     assert be.bench.disc(2.0, 0.1) == pytest.approx(0.01)
     assert be.bench.cylinder(0.016, 0.00725, 0.048) == pytest.approx(0.016 * (3 * 0.00725**2 + 0.048**2) / 12)
     assert be.bench.box(1.2, 0.3, 0.4) == pytest.approx(0.025)
-    assert be.bench.shifted(0.025, 2.0, 0.1) == pytest.approx(0.045)
+    assert be.bench.parallel_axis_inertia(0.025, 2.0, 0.1) == pytest.approx(0.045)
+    assert be.bench.shifted is be.bench.parallel_axis_inertia
 
 
 def test_elevator_as_drum_and_as_linear_axis():

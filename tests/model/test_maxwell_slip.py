@@ -54,7 +54,7 @@ def test_the_mean_torque_of_a_step_is_its_work():
     z = START
     for w in rng.normal(0, 0.4, 300):
         after, torque = LAW.deflect(z, w, LAW.coulomb, 0.02)
-        lost = torque * w * 0.02 - (LAW.bent(after) - LAW.bent(z))
+        lost = torque * w * 0.02 - (LAW.bristle_energy(after) - LAW.bristle_energy(z))
         assert lost >= -1e-15
         fine, work = z, 0.0
         for _ in range(200):

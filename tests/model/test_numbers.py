@@ -115,7 +115,7 @@ def test_one_node_loses_what_its_warmth_drives_out():
     one = be.motor.Thermal(resistance=2.0, capacitance=3.0, ambient=20.0)
     (T,) = one.advance((20.0,), 4.0, 3.0, 1e9)
     assert pytest.approx(20.0 + 2.0 * 7.0) == T
-    assert (one.leaving((T,)), one.stored((T,))) == pytest.approx((7.0, 3.0 * 14.0))
+    assert (one.leaving((T,)), one.stored_heat((T,))) == pytest.approx((7.0, 3.0 * 14.0))
 
 
 def test_two_nodes_have_their_own_capacitances():
@@ -130,7 +130,7 @@ def test_two_nodes_have_their_own_capacitances():
         T = two.advance(T, 6.0, 5.0, 1.0)
     assert pytest.approx((25.0 + 4.0 * 11.0 + 2.0 * 6.0, 25.0 + 4.0 * 11.0), rel=1e-6) == T
     assert np.isfinite(settled).all()
-    assert two.stored(T) == pytest.approx(3.0 * 56.0 + 50.0 * 44.0)
+    assert two.stored_heat(T) == pytest.approx(3.0 * 56.0 + 50.0 * 44.0)
     assert two.leaving(T) == pytest.approx(11.0)
     one = two.one_node()
     assert (one.total_resistance, one.capacitance) == (two.total_resistance, 3.0) == (6.0, 3.0)
@@ -152,14 +152,14 @@ def test_an_integral_is_forgotten_while_off_and_frozen_at_the_limit():
         freeze_when_saturated=True,
         integral_limit=0.5,
     )
-    assert drive.integrated(0.2, 0.1, 1.0, {}, 0.5) == pytest.approx(0.25)
-    assert drive.integrated(0.2, 0.1, 1.0, {"enabled": 1.0}, 0.5) == pytest.approx(0.25)
-    assert drive.integrated(0.2, 0.1, 1.0, {"enabled": 0.0}, 0.5) == 0.0
-    assert drive.integrated(0.2, 0.1, 6.0, {}, 0.5) == pytest.approx(0.2)  # at the limit, pushing further
-    assert drive.integrated(0.2, -0.1, 6.0, {}, 0.5) == pytest.approx(0.15)  # at the limit, coming back
-    assert drive.integrated(0.2, -0.1, -6.0, {}, 0.5) == pytest.approx(0.2)
-    assert drive.integrated(0.4, 1.0, 1.0, {}, 0.5) == 0.5
-    assert drive.integrated(-0.4, -1.0, -1.0, {}, 0.5) == -0.5
+    assert drive.integrate(0.2, 0.1, 1.0, {}, 0.5) == pytest.approx(0.25)
+    assert drive.integrate(0.2, 0.1, 1.0, {"enabled": 1.0}, 0.5) == pytest.approx(0.25)
+    assert drive.integrate(0.2, 0.1, 1.0, {"enabled": 0.0}, 0.5) == 0.0
+    assert drive.integrate(0.2, 0.1, 6.0, {}, 0.5) == pytest.approx(0.2)  # at the limit, pushing further
+    assert drive.integrate(0.2, -0.1, 6.0, {}, 0.5) == pytest.approx(0.15)  # at the limit, coming back
+    assert drive.integrate(0.2, -0.1, -6.0, {}, 0.5) == pytest.approx(0.2)
+    assert drive.integrate(0.4, 1.0, 1.0, {}, 0.5) == 0.5
+    assert drive.integrate(-0.4, -1.0, -1.0, {}, 0.5) == -0.5
 
 
 def test_the_loop_of_a_servo_in_volts():
@@ -230,7 +230,7 @@ def test_a_line_in_the_letters_of_a_sheet():
     i = (12.0 - 0.02 * w) / 2.0
     share = (0.02 * i - 3e-3) * w / np.maximum(12.0 * i, 1e-9)
     assert dry.best_efficiency == pytest.approx(share.max(), rel=1e-6)
-    out = at.reflected(-50.0, 2)
+    out = at.behind_gears(-50.0, 2)
     assert out == pytest.approx((2.0, 2.0, 1.25, 12.0, 0.3, 2 * 2500 * 1e-5))
 
 
@@ -328,7 +328,7 @@ def test_n_motors_on_a_shaft_are_one_of_the_same_effect():
         cogging=be.motor.Cogging(amplitude=2e-3, periods=12.0, phase=0.3),
     )
     runs = []
-    for m, n in ((motor, 3), (motor.ganged(3), 1)):
+    for m, n in ((motor, 3), (motor.in_parallel(3), 1)):
         actuator = be.Actuator(
             motor=m,
             gearbox=be.gearbox.Gearbox(ratio=5.0, n_motors=n),
@@ -347,7 +347,7 @@ def test_n_motors_on_a_shaft_are_one_of_the_same_effect():
     np.testing.assert_allclose(runs[1].position, runs[0].position, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(runs[1].temperature, runs[0].temperature, rtol=1e-9)
     np.testing.assert_allclose(runs[1].current, 3.0 * runs[0].current, rtol=1e-8, atol=1e-9)
-    assert motor.ganged(1) is motor
+    assert motor.in_parallel(1) is motor
 
 
 def test_gears_pass_on_their_share_whichever_way_power_flows():

@@ -6,14 +6,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from backemf.analysis.conversion import PositionActuator, servo_actuator
-from backemf.datasheets.datasheet import Datasheet, Entry, missing
+from backemf.datasheets.datasheet import Datasheet, Entry
+from backemf.errors import MissingValue
 from backemf.units import GRAVITY
 
 
 def need(sheet: Datasheet, name: str) -> Entry:
     entry = sheet.get(name)
     if entry is None:
-        raise missing(sheet, name.replace("_", " "), f"this route needs the entry {name!r}")
+        raise MissingValue(f"the sheet of {sheet.name} has no {name!r}, which this route needs")
     return entry
 
 

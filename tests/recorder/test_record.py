@@ -15,7 +15,8 @@ import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.kits.recorder.buses import BusError
 from backemf.kits.recorder.buses.bus import port_refusal
-from backemf.kits.recorder.recorder import RecordingStopped, joints
+from backemf.kits.recorder.record_options import named_ids
+from backemf.kits.recorder.recorder import RecordingStopped
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
 from .rig import BENCH, hold, short, started, torque, until, virtual
@@ -248,4 +249,4 @@ def test_a_whole_arm_is_read_at_once(tmp_path):
 @pytest.mark.parametrize("ids", [[], [1, 1], {"a": 300}, {"": 1}, [True]])
 def test_ids_that_cannot_be(ids):
     with pytest.raises(InvalidValue):
-        joints(ids)
+        named_ids(ids)

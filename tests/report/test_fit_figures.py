@@ -92,21 +92,21 @@ def test_text_for_plotly_is_escaped():
 
 def test_a_coulomb_loop_loses_four_times_level_times_amplitude():
     actuator = be.Actuator(motor=MOTOR, friction=be.friction.Coulomb(coulomb=0.05))
-    figure = fit_figures.hysteresis(actuator, 0.3, "")
+    figure = fit_figures.hysteresis(actuator, 0.3)
     assert figure is not None
     (loop,) = figure.panels[0].lines  # this friction does not see the load: one loop
     assert abs(np.trapezoid(loop.y, 1e-3 * np.asarray(loop.x))) == pytest.approx(
         4 * 0.05 * fit_figures.STROKE, rel=5e-3
     )
     assert (
-        fit_figures.hysteresis(be.Actuator(motor=MOTOR, friction=be.friction.Viscous(viscous=0.1)), 0.0, "")
+        fit_figures.hysteresis(be.Actuator(motor=MOTOR, friction=be.friction.Viscous(viscous=0.1)), 0.0)
         is None
     )
 
 
 def test_a_bristle_bends_like_a_spring_and_slips_at_its_level():
     actuator = be.Actuator(motor=MOTOR, friction=be.friction.Dahl(coulomb=0.04, stiffness=20.0))
-    figure = fit_figures.hysteresis(actuator, 0.0, "")
+    figure = fit_figures.hysteresis(actuator, 0.0)
     assert figure is not None
     slips, bends = figure.panels[0].lines
     assert np.max(np.abs(slips.y)) == pytest.approx(0.04, rel=0.01)
@@ -116,7 +116,7 @@ def test_a_bristle_bends_like_a_spring_and_slips_at_its_level():
 
 
 def test_the_friction_band_holds_the_curve(fit):
-    figure = fit_figures.friction_band(fit, 0.2, 3.0, "")
+    figure = fit_figures.friction_band(fit, 0.2, 3.0)
     (panel,) = figure.panels
     assert len(panel.lines) == 1
     line, region = panel.lines[0], panel.regions[0]
@@ -156,7 +156,7 @@ def test_stall_and_no_load_are_those_of_the_closed_forms():
 
 
 def test_correlations_and_errors_are_the_fits(fit):
-    grid = fit_figures.correlations(fit, "")
+    grid = fit_figures.correlations(fit)
     bars = fit_figures.relative_errors(fit, "")
     assert grid is not None
     assert bars is not None

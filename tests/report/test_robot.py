@@ -110,7 +110,9 @@ def test_the_page_opens_alone_and_is_kept(made, tmp_path):
 def test_levels(made, rms, shipped, expected):
     score = replace(made.robot.score, rms=1e-3 * rms, rms_free=1e-3 * rms)
     old = None if shipped is None else replace(score, rms=1e-3 * shipped)
-    assert level_together(made.fit, score, old) == expected  # noise leaves 0.5 mrad
+    assert (
+        level_together(made.fit, replace(made.robot, score=score, shipped=old)) == expected
+    )  # noise leaves 0.5 mrad
 
 
 def test_from_the_shell_without_recordings_it_says_what_is_missing(made, arm, tmp_path):

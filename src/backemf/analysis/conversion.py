@@ -3,7 +3,7 @@
 Each is one call and answers with its numbers, their units and formulas, what it assumed and what was lost.
 """
 
-from .conversion_table import Converted as Converted, Number as Number
+from .conversion_table import Conversion as Conversion, Number as Number
 from .feedforward import Gains as Gains, Load as Load, gains as gains, load as load
 from .isaac_lab import (
     FromIsaac as FromIsaac,

@@ -78,12 +78,22 @@ class Number(NamedTuple):
 
 
 def number(unit: str, symbol: str, formula: str, **more: Any) -> Any:
-    """A field of an answer: its SI unit, its symbol, and what it is computed by."""
+    """A field of an answer.
+
+    Args:
+        unit: in SI.
+        symbol: as its formula writes it.
+        formula: what it is computed by.
+        more: as `dataclasses.field` takes it: its default.
+
+    Returns:
+        The field, for the body of a class.
+    """
     return field(metadata={"unit": unit, "symbol": symbol, "formula": formula}, **more)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Converted:
+class Conversion:
     """A conversion's numbers are its fields; one that cannot be told is None."""
 
     assumptions: tuple[str, ...] = ()
@@ -153,7 +163,19 @@ class Converted:
 
 
 def si(value: float | str | None, unit: str, name: str) -> float | None:
-    """A number in SI, or text with its unit; None stays None."""
+    """A number in SI, or text with its unit; None stays None.
+
+    Args:
+        value: what was given.
+        unit: in which a bare number is, and to which text is converted.
+        name: what a message calls it.
+
+    Returns:
+        The number in that unit.
+
+    Raises:
+        InvalidValue: where it is not finite, or text of another kind of unit.
+    """
     if value is None:
         return None
     if isinstance(value, str):
@@ -170,15 +192,41 @@ def si(value: float | str | None, unit: str, name: str) -> float | None:
 
 
 def positive(value: float | str | None, unit: str, name: str, *, zero: bool = False) -> float | None:
-    """The same, above 0 (or 0 where that makes sense)."""
+    """The same, above 0.
+
+    Args:
+        value: a number in SI, or text with its unit.
+        unit: as `si` takes it.
+        name: what a message calls it.
+        zero: whether 0 makes sense too.
+
+    Returns:
+        The number in that unit; None where none was given.
+
+    Raises:
+        InvalidValue: where it is not, or below.
+    """
     x = si(value, unit, name)
     if x is not None and not (x > 0 or (zero and x == 0)):
-        spelled = f"{value!r}" if isinstance(value, str) else f"{x:g} {unit}"
+        spelled = f"{x:g} {unit}" if value == x else f"{value!r}"
         raise InvalidValue(f"{name} is {spelled}; expected {'0 or more' if zero else 'more than 0'}")
     return x
 
 
 def require(value: float | None, name: str, remedy: str) -> float:
+    """A number that must be known.
+
+    Args:
+        value: the number.
+        name: what a message calls it.
+        remedy: what to do where it is missing.
+
+    Returns:
+        The number as it is.
+
+    Raises:
+        MissingValue: where there is none.
+    """
     if value is None:
         raise MissingValue(f"{name} is missing; {remedy}")
     return value

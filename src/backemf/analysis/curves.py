@@ -65,7 +65,16 @@ class Operation(NamedTuple):
 
 
 def operation(actuator: Actuator, v: float, w: Any) -> Operation:
-    """Torques, current and powers at a voltage that turns the output forwards, cold."""
+    """Torques, current and powers at a voltage that turns the output forwards, cold.
+
+    Args:
+        actuator: whose.
+        v: of the supply [V].
+        w: speeds of the output [rad/s, or m/s].
+
+    Returns:
+        Arrays over those speeds.
+    """
     motor, gearbox, w = actuator.motor, actuator.gearbox, np.asarray(w, float)
     V = gearbox.forwards * v
     i, tau = np.asarray(steady_current(actuator, V, w)), net_torque(actuator, V, w)
@@ -75,7 +84,17 @@ def operation(actuator: Actuator, v: float, w: Any) -> Operation:
 
 
 def friction_size(actuator: Actuator, w: Any, t_m: Any, t_e: Any) -> np.ndarray:
-    """Friction torque over speed (an array) at a load."""
+    """Friction torque over speed at a load, all at the output.
+
+    Args:
+        actuator: whose.
+        w: speeds [rad/s, or m/s].
+        t_m: torque of the motors [N m, or N].
+        t_e: torque of the load [N m, or N].
+
+    Returns:
+        Torques with the sign of the speed [N m, or N].
+    """
     f = actuator.friction
     direction: Any = np.where(np.asarray(w) >= 0, 1.0, -1.0)
     return np.asarray(f.drag(w) + direction * f.level(f.stribeck(w), t_m, t_e, direction))
@@ -101,7 +120,7 @@ def held_current(actuator: Actuator, voltages: Any) -> np.ndarray:
     return np.abs(np.asarray(steady_current(actuator, np.asarray(voltages, float), 0.0)))
 
 
-class Driven(NamedTuple):
+class DriveLaw(NamedTuple):
     """What a drive does for an error, at rest."""
 
     error: np.ndarray
@@ -114,16 +133,16 @@ class Driven(NamedTuple):
     """Of the motors at the output, at rest [N m]."""
 
 
-def drive_law(actuator: Actuator, errors: Any) -> Driven:
+def drive_law(actuator: Actuator, errors: Any) -> DriveLaw:
     """The voltage of a law that sees an error, its integral empty, and the torque of the resting motor."""
     drive, gearbox = actuator.drive, actuator.gearbox
     e: Any = np.asarray(errors, float)
     still: Any = np.zeros_like(e)
     seen = ControllerState(e, still, still, still, still, still, None)
     v: Any = drive.voltage(actuator.motor, gearbox, {drive.target: e}, seen) + still
-    held: Any = drive.limited(v, {})
+    held: Any = drive.limit_voltage(v, {})
     torque = np.asarray(electrical_torque(actuator, held, 0.0)) + still
-    return Driven(e, gearbox.forwards * v, gearbox.forwards * held, torque)
+    return DriveLaw(e, gearbox.forwards * v, gearbox.forwards * held, torque)
 
 
 def full_error(actuator: Actuator) -> float | None:
@@ -167,8 +186,19 @@ def slowest(thermal: Heat) -> float:
 def heating(
     actuator: Actuator, time: Any, *, current: Any = None, power: Any = None, most: float = HOTTEST
 ) -> Heating:
-    """From cold: at a current of each motor, whose heat grows with the winding's resistance, or at a power
-    that stays. Both may be arrays, of which each gets a row of its own; `most` is where curves end."""
+    """Temperatures from cold: at a current, whose heat grows with the winding's resistance, or at a power
+    that stays. Both may be arrays, of which each gets a row of its own.
+
+    Args:
+        actuator: whose motor.
+        time: at which they are wanted [s].
+        current: of each motor [A].
+        power: in its place [W].
+        most: where curves end [degC].
+
+    Returns:
+        A row of temperatures for each node.
+    """
     thermal, motor, t = _thermal(actuator), actuator.motor, np.asarray(time, float)
     given: Any = np.asarray(power if current is None else current, float)
     T: Any = tuple(np.full_like(given, thermal.ambient) for _ in thermal.nodes)
@@ -181,7 +211,16 @@ def heating(
 
 
 def time_to(actuator: Actuator, limit: float, current: Any) -> np.ndarray:
-    """Seconds from cold until the winding is at a limit, over currents; not a number where it never is."""
+    """How long it takes from cold until the winding is at a limit.
+
+    Args:
+        actuator: whose motor.
+        limit: of the winding [degC].
+        current: of each motor, one or several [A].
+
+    Returns:
+        Seconds over the currents; not a number where it never is.
+    """
     t = np.concatenate([[0.0], np.geomspace(1e-5, 8.0, 700) * slowest(_thermal(actuator))])
     winding = next(iter(heating(actuator, t, current=current).temperatures.values()))
     reached = np.full(winding.shape[:-1], np.nan)
@@ -254,7 +293,19 @@ def _crossing(f: np.ndarray, y: np.ndarray, k: int) -> float:
 
 
 def response(actuator: Actuator, frequency: Any = None, inertia: float = 0.0) -> Response:
-    """Of its rotors with a load's inertia [kg m^2]; without frequencies, over those that matter."""
+    """How its loop follows over frequency.
+
+    Args:
+        actuator: with feedback.
+        frequency: where to look [Hz]; without it, where it matters.
+        inertia: of a load at the output, beside the rotors' [kg m^2, or kg].
+
+    Returns:
+        The closed and the open loop at each frequency.
+
+    Raises:
+        MissingValue: where there is no feedback, or no inertia.
+    """
     loop, J = actuator.drive.loop, armature(actuator) + inertia
     if loop is None:
         raise MissingValue(f"{actuator.drive.kind} has no feedback, so there is no loop to respond")
@@ -314,7 +365,7 @@ def _law(actuator: Actuator, s: Any) -> _Law:
         return float(drive.effort(inputs, at)) - float(drive.effort(inputs, base))
 
     def volts(e: float, seen: ControllerState) -> float:
-        return float(drive.applied(motor, gearbox, inputs, seen, e))
+        return float(drive.terminal_voltage(motor, gearbox, inputs, seen, e))
 
     per = volts(1.0, base) - volts(0.0, base)
     rotor = (volts(0.0, base._replace(rotor_speed=1.0)) - volts(0.0, base)) * gearbox.rotor_speed(1.0)
@@ -418,7 +469,19 @@ INTEGRATORS = ("explicit", "semi-implicit", "Euler", "implicitfast", "backemf")
 
 
 def presliding(friction: Viscous, inertia: float, motor: float = 0.0) -> Presliding | None:
-    """A friction's bristles under an inertia, with the damping of a motor; None where it has none."""
+    """A friction's bristles under an inertia.
+
+    Args:
+        friction: at the output.
+        inertia: of the joint with its rotors [kg m^2, or kg].
+        motor: damping by the motor at the output [N m s/rad]; 0: it is open.
+
+    Returns:
+        The joint near rest; None where the friction has no bristles.
+
+    Raises:
+        InvalidValue: where the inertia is not above 0.
+    """
     if not friction.bristle:
         return None
     if inertia <= 0:
@@ -468,7 +531,18 @@ class Reversals(NamedTuple):
 
 
 def reversals(friction: Viscous, amplitude: float, top: float, n: int = 800, cycles: int = 6) -> Reversals:
-    """The closed loop of a friction with bristles under a sine of an amplitude and a greatest speed."""
+    """The closed loop of a friction with bristles under a sine.
+
+    Args:
+        friction: with bristles.
+        amplitude: of the position [rad, or m].
+        top: the greatest speed [rad/s, or m/s].
+        n: samples of a cycle.
+        cycles: how many pass, of which the last is kept.
+
+    Returns:
+        Position, velocity and torque along the last cycle.
+    """
     h, z = 2.0 * math.pi * amplitude / top / n, _straight(friction)
     phase = (np.arange(cycles * n + 1) + 0.5) * 2.0 * np.pi / n
     q, w, tau = -amplitude * np.cos(phase), top * np.sin(phase), np.zeros(len(phase))

@@ -23,19 +23,25 @@ from .measurement import (
     estimate,
     judge,
     known_number,
-    quantile,
+    plot_over_time,
 )
-from .regression import CurveFit, Straight, curve, jacobian, regress, rises, straight
+from .regression import CurveFit, Straight, curve, half_band, jacobian, regress, rises, straight
 
 NOT_LOCKED = 0.05
 """Share of the step by which a current may fall again before the rotor must have turned."""
 
 
 def resistance(current: Column, voltage: Column) -> Measurement:
-    """Volts over amperes with the rotor locked: R is the slope through the origin; an intercept is the drop
-    of brushes and driver.
+    """Resistance from voltage and current with the rotor locked.
 
-    current [A], voltage [V]
+    It is the slope through the origin; an intercept is the drop of brushes and driver.
+
+    Args:
+        current: Currents [A].
+        voltage: Voltages [V].
+
+    Returns:
+        R [ohm]; with at least three readings also R beside a constant drop, and that drop.
     """
     i, v = columns(2, current=current, voltage=voltage)
     line = straight(i, v, origin=True)
@@ -71,24 +77,23 @@ def resistance(current: Column, voltage: Column) -> Measurement:
 def current_step(
     log: Log, *, voltage: float | None = None, resistance: Known | None = None, after: float | None = None
 ) -> Measurement:
-    """Inductance from how the current rises after a step of the voltage with the rotor locked:
-    i = i_end + (i_0 - i_end) exp(-t R / L).
+    """Inductance from how the current rises after a voltage step, the rotor locked.
 
-    The log has `current`; R is given, or follows from the height of the step in the voltage: `voltage` [V],
-    or the log's own. The rise is looked for at the steepest place, or from `after` [s] on.
+    i = i_end + (i_0 - i_end) exp(-t R / L); R is given, or follows from the height of the step.
+
+    Args:
+        log: A recording of the current.
+        voltage: Height of the voltage step [V]; the log's own unless given.
+        resistance: Resistance [ohm].
+        after: When the voltage stepped [s]; found, at the steepest place, unless given.
+
+    Returns:
+        L [H], with the time constant [s], and R where it was not given.
+
+    Raises:
+        MissingValue: where the log has no current, too few samples, or nothing tells R.
     """
-    if "current" not in log:
-        raise MissingValue(f"{log.name} has no current; an inductance needs how the current rises")
-    if len(log) < 8:
-        raise MissingValue(f"{log.name} has {len(log)} samples; expected at least 8 of a rising current")
-    t, i = log.time - log.time[0], log["current"]
-    if not np.isfinite(i).all():
-        t, i = t[np.isfinite(i)], i[np.isfinite(i)]
-    steepest = int(np.argmax(np.abs(np.diff(i)))) + 1 if len(i) > 1 else 0
-    # from the sample after it on, for a sample that is chosen for its noise is no fair one
-    first = steepest + 1 if after is None else int(np.searchsorted(t, after - log.time[0]))
-    if len(t) - first < 6:
-        raise MissingValue(f"{log.name} has fewer than 6 samples after the step; record longer")
+    t, i, first = _current_rise(log, after)
     x, y = t[first:] - t[first], i[first:]
     rise = rises(x, y, log.name)
     end = rise.of(1, "current", "A")
@@ -109,22 +114,34 @@ def current_step(
             *(end, t_e, still),
             covariance=rise.covariance[1:, 1:],
         )
+    curve = rise.fitted_curve(f"time constant {1e3 * (t_e.value or 0):.3g} ms")
     findings = [_too_coarse(t_e, x), _rotor_turned(y, before)]
     remedy = "sample the current at least ten times within the rise, and turn the polarity round if need be"
     made = replace(
         L,
         route="current-step",
         others=others,
-        shown=PlotData(
-            x_label="time [s]",
-            y_label="current [A]",
-            readings=(Readings(x=t, y=i, label="current"),),
-            curves=(_later(rise.fitted_curve(f"time constant {1e3 * (t_e.value or 0):.3g} ms"), t[first]),),
-        ),
+        shown=plot_over_time("current [A]", t, i, replace(curve, x=curve.x + t[first]), "current"),
         assumption="the rotor was locked, and the voltage stepped at once and then stood still",
         sharpen="a faster recording of a smaller step, at several rotor angles",
     )
     return judge(made, remedy=remedy).noting(*findings)
+
+
+def _current_rise(log: Log, after: float | None) -> tuple[np.ndarray, np.ndarray, int]:
+    """(time from 0 [s], current [A], the sample from which on it rises)."""
+    if "current" not in log:
+        raise MissingValue(f"{log.name} has no current; an inductance needs how the current rises")
+    if len(log) < 8:
+        raise MissingValue(f"{log.name} has {len(log)} samples; expected at least 8 of a rising current")
+    t, i = log.time - log.time[0], log["current"]
+    t, i = t[np.isfinite(i)], i[np.isfinite(i)]
+    steepest = int(np.argmax(np.abs(np.diff(i)))) + 1 if len(i) > 1 else 0
+    # from the sample after it on, for a sample that is chosen for its noise is no fair one
+    first = steepest + 1 if after is None else int(np.searchsorted(t, after - log.time[0]))
+    if len(t) - first < 6:
+        raise MissingValue(f"{log.name} has fewer than 6 samples after the step; record longer")
+    return t, i, first
 
 
 def _height(log: Log, voltage: float | None, rises: bool) -> float:
@@ -135,10 +152,6 @@ def _height(log: Log, voltage: float | None, rises: bool) -> float:
     if not (math.isfinite(volts) and volts and rises):
         raise InvalidValue(f"voltage is {volts!r}; expected the height of the step")
     return volts
-
-
-def _later(curve: FittedCurve, by: float) -> FittedCurve:
-    return replace(curve, x=curve.x + by)
 
 
 def _step_of_voltage(log: Log) -> float | None:
@@ -172,18 +185,28 @@ def _rotor_turned(y: np.ndarray, before: float) -> Finding | None:
 
 
 def impedance(frequency: Column, impedance: Column, *, resistance: Known | None = None) -> Measurement:
-    """Inductance from alternating current with the rotor locked: |Z|^2 = R^2 + (2 pi f L)^2.
+    """Inductance from the impedance at several frequencies, the rotor locked.
 
-    frequency [Hz], impedance: volts over amperes [ohm]. With R the line starts there; without, the readings
-    tell it too. Every reading counts by its own size, as meters err.
+    |Z|^2 = R^2 + (2 pi f L)^2: with R the line starts there; without, the readings tell it too. Every reading
+    counts by its own size, as meters err.
+
+    Args:
+        frequency: Frequencies [Hz].
+        impedance: Impedances, volts over amperes [ohm].
+        resistance: Resistance [ohm].
+
+    Returns:
+        L [H], and R where it was not given.
+
+    Raises:
+        InvalidValue: where a number is 0 or less, or there are too few to tell R too.
     """
     f, Z = columns(2, frequency=frequency, impedance=impedance)
     if not ((f > 0).all() and (Z > 0).all()):
         raise InvalidValue("a frequency or an impedance is 0 or less; expected positive numbers")
     if resistance is None and len(f) < 3:
-        raise InvalidValue(
-            f"frequency has {len(f)} readings; expected at least 3, or --resistance beside them"
-        )
+        text = f"frequency has {len(f)} readings; expected at least 3, or --resistance beside them"
+        raise InvalidValue(text)
     given = None if resistance is None else known_number("resistance", resistance)
     R_0 = float(np.min(Z)) if given is None else float(given.value or 0.0)
     remedy = "measure at higher frequencies, where 2 pi f L is at least R, and with less current"
@@ -196,35 +219,33 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
         broken = finding("impossible_value", text, remedy, value=L2)
         return Measurement(name="motor.inductance", unit="H", low=0.0, route="impedance", findings=(broken,))
 
-    def fit_curve(R: float | None) -> CurveFit:
-        if R is None:
-            return curve(lambda f, L, R: np.log(_size(f, L, R)), f, np.log(Z), (math.sqrt(L2), R_0))
-        return curve(lambda f, L: np.log(_size(f, L, R)), f, np.log(Z), (math.sqrt(L2),))
-
-    fit = fit_curve(None if given is None else R_0)
+    start = (math.sqrt(L2), R_0) if given is None else (math.sqrt(L2),)
+    fit = _fit_impedance(f, Z, start, R_0)
     L = fit.of(0, "motor.inductance", "H")
     others = {}
     if given is None:
         others["resistance"] = fit.of(1, "motor.resistance", "ohm")
     elif given.error:
-        by = float(fit_curve(R_0 + given.error).coefficients[0] - fit.coefficients[0])
+        other = _fit_impedance(f, Z, start, R_0 + given.error)
+        by = float(other.coefficients[0] - fit.coefficients[0])
         R = estimate("R", "ohm", 0.0, by**2, given.spare)
         L = derive("motor.inductance", "H", lambda own, moved: own + moved, L, R)
     line = _drawn_impedance(fit, f, f"L = {1e3 * (L.value or 0):.4g} mH")
+    seen = (Readings(x=f, y=Z),)
     made = replace(
         L,
         route="impedance",
         others=others,
-        shown=PlotData(
-            x_label="frequency [Hz]",
-            y_label="impedance [ohm]",
-            readings=(Readings(x=f, y=Z),),
-            curves=(line,),
-        ),
+        shown=PlotData(x_label="frequency [Hz]", y_label="impedance [ohm]", readings=seen, curves=(line,)),
         assumption="the rotor was locked, the current small, and iron loss little at these frequencies",
         sharpen="several frequencies about R / (2 pi L), and the rotor at several angles",
     )
     return judge(made, remedy=remedy).noting(blind(made))
+
+
+def _fit_impedance(f: np.ndarray, Z: np.ndarray, start: tuple[float, ...], R: float) -> CurveFit:
+    """log |Z| over frequency by L, and by R where the start has two."""
+    return curve(lambda f, L, R=R: np.log(np.abs(R + 2j * np.pi * f * L)), f, np.log(Z), start)
 
 
 def _drawn_impedance(fit: CurveFit, f: np.ndarray, label: str) -> FittedCurve:
@@ -232,19 +253,20 @@ def _drawn_impedance(fit: CurveFit, f: np.ndarray, label: str) -> FittedCurve:
     drawn = np.linspace(0.0, float(f.max()), 101)
     lines = fit.function(drawn, *fit.coefficients)
     J = jacobian(lambda c: np.asarray(fit.function(drawn, *c)), fit.coefficients)
-    far = quantile(fit.spare) * np.sqrt(np.einsum("ij,jk,ik->i", J, fit.covariance, J))
+    far = half_band(J, fit.covariance, fit.spare)
     low, high = np.exp(lines - far), np.exp(lines + far)
     return FittedCurve(x=drawn, y=np.exp(lines), label=label, low=low, high=high)
 
 
-def _size(f: np.ndarray, L: float, R: float) -> np.ndarray:
-    return np.abs(R + 2j * np.pi * f * L)
-
-
 def back_emf(speed: Column, voltage: Column) -> Measurement:
-    """Open-circuit volts while something else turns the shaft: K_e is the slope through the origin.
+    """Back-EMF constant from open-circuit volts while something else turns the shaft: a slope through 0.
 
-    speed [rad/s], voltage [V]
+    Args:
+        speed: Speeds at which the shaft was driven [rad/s].
+        voltage: Open-circuit voltages [V].
+
+    Returns:
+        K_e [V s/rad] at the shaft that was driven; with at least three readings also beside an offset.
     """
     w, v = columns(2, speed=speed, voltage=voltage)
     line = straight(w, v, origin=True)
@@ -282,8 +304,22 @@ def _offset(both: Straight, line: Straight) -> Finding | None:
 
 
 def firmware_gain(error: Column, register: Column, duty: Column, *, duty_limit: float = 0.95) -> Measurement:
-    """Duty over register x position error [rad], as an oscilloscope shows it:
-    H, through the origin; saturated readings are left out."""
+    """Firmware gain H from position error, gain register and duty on an oscilloscope.
+
+    Duty over register x error, through the origin; saturated readings are left out.
+
+    Args:
+        error: Position errors [rad].
+        register: Gain registers [1].
+        duty: Duties, 0 to 1 [1].
+        duty_limit: Readings with this duty or more are saturated.
+
+    Returns:
+        H, the duty per count and radian of the output [1/rad].
+
+    Raises:
+        MissingValue: where fewer than two readings are below the limit.
+    """
     e, p, d = columns(2, error=error, register=register, duty=duty)
     keep = np.abs(d) < duty_limit
     if keep.sum() < 2:

@@ -17,7 +17,7 @@ from ..physics.actuator import Actuator, linear_unit
 from ..physics.steady import DrivenLoad, Feedforward, Line, armature, line
 from ..tables import number as spelled
 from ..units import GRAVITY
-from .conversion_table import Converted, computable, number, positive, require, si
+from .conversion_table import Conversion, computable, number, positive, require, si
 
 MECHANISMS = ("simple", "flywheel", "elevator", "arm", "drivetrain")
 LINEAR = ("elevator", "drivetrain")
@@ -32,19 +32,31 @@ class GearedMotors(NamedTuple):
 
 
 def gear_motors(actuator: Actuator, ratio: float, n_motors: int = 1) -> GearedMotors:
-    """n equal actuators behind a further ratio (rotor radians per metre on a linear axis)."""
+    """Equal actuators behind a further ratio.
+
+    Args:
+        actuator: one of them.
+        ratio: its radians per radian of the output, or per metre.
+        n_motors: how many.
+
+    Returns:
+        Their line and their rotors' inertia at the output.
+
+    Raises:
+        InvalidValue: where the ratio is 0 or there is no motor.
+    """
     if ratio == 0 or not math.isfinite(ratio) or n_motors < 1:
         raise InvalidValue(
             f"ratio is {ratio!r} and n_motors {n_motors!r}; expected a ratio other than 0 and at least one"
             " motor"
         )
     return GearedMotors(
-        line(actuator).reflected(ratio, n_motors), n_motors * ratio * ratio * armature(actuator)
+        line(actuator).behind_gears(ratio, n_motors), n_motors * ratio * ratio * armature(actuator)
     )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Gains(Converted):
+class Gains(Conversion):
     """u = kS sgn(w) + kV w + kA dw/dt (+ kG, times the cosine of the angle for an arm)."""
 
     kS: float = number("V", "kS", "R tau_f / (n G K_t)")
@@ -92,14 +104,29 @@ def gains(
     friction: float | str = 0.0,
     viscous: float | str = 0.0,
 ) -> Gains:
-    """Gains to expect of a mechanism. `actuator` is one motor, its own friction and rotor included;
-    `inertia`, `friction` and `viscous` are the load's, at the output.
+    """Gains to expect of a mechanism: numbers in SI, or text with a unit.
 
-    A simple mechanism or an arm has an inertia, or a mass at a radius; an elevator or a drivetrain a mass and
-    the radius of its drum or wheel.
+    Args:
+        actuator: one motor, its own friction and rotor included.
+        ratio: its turns per turn of the output.
+        inertia: of the load at the output [kg m^2].
+        mass: instead of it; of an elevator or a drivetrain always [kg].
+        radius: of that mass, of an arm's centre of mass, of a drum or wheel [m].
+        n_motors: on one output.
+        control: what is commanded: voltage or current.
+        mechanism: one of `MECHANISMS`.
+        friction: of the load at the output [N m, or N].
+        viscous: of the load at the output [N m s/rad, or N s/m].
+
+    Returns:
+        kS, kV, kA and kG, with what they are made of.
+
+    Raises:
+        BackemfError: where a number is missing or none, or a name is not known.
     """
     _check_known(control, mechanism)
-    axis = _axis(mechanism, ratio, *_load(mechanism, inertia, mass, radius))
+    J, m = (positive(*given, zero=True) for given in ((inertia, "kg m^2", "inertia"), (mass, "kg", "mass")))
+    axis = _axis(mechanism, ratio, J, m, positive(radius, "m", "radius"))
     swap = linear_unit if mechanism in LINEAR else lambda unit: unit
     T_f = positive(friction, swap("N m"), "friction", zero=True) or 0.0
     b = si(viscous, swap("N m s/rad"), "viscous") or 0.0
@@ -107,21 +134,18 @@ def gains(
     at = at._replace(dry=at.dry + T_f, viscous=at.viscous + b)
     J = axis.inertia + rotors
     volts = control == "voltage"
-    kS, kV, kA = at.voltage_gains(J) if volts else at.current_gains(J)
+    feed = at.voltage_gains(J) if volts else at.current_gains(J)
     per = 1.0 / (at.torque_per_volt if volts else at.K_t)
     kG = None if axis.gravity is None else axis.gravity * per
     most = actuator.drive.ceiling({}) if volts else None
-    left = None if most is None else float(most) - kS - (kG or 0.0 if mechanism == "elevator" else 0.0)
     return Gains(
-        kS=kS,
-        kV=kV,
-        kA=kA,
+        **feed._asdict(),
         kG=kG,
         inertia=J,
         friction=at.dry,
         gravity=axis.gravity,
-        time_constant=kA / kV if kV > 0 else None,
-        top_speed=max(left, 0.0) / kV if left is not None and kV > 0 else None,
+        time_constant=feed.kA / feed.kV if feed.kV > 0 else None,
+        top_speed=_top_speed(feed, most, (kG or 0.0) if mechanism == "elevator" else 0.0),
         assumptions=(*axis.said, *_assumptions(actuator, control, rotors)),
         lost=("static friction beyond the dry one, friction under load, delay and the supply's sag",),
         unit_changes=_units(control, mechanism),
@@ -129,21 +153,18 @@ def gains(
     )
 
 
+def _top_speed(feed: Feedforward, most: float | None, weight: float) -> float | None:
+    """The speed that the greatest voltage is enough for, beside friction and a weight [V]."""
+    if most is None or feed.kV <= 0:
+        return None
+    return max(float(most) - feed.kS - weight, 0.0) / feed.kV
+
+
 def _check_known(control: str, mechanism: str) -> None:
     if control not in CONTROLS:
         raise UnknownName("control", control, CONTROLS)
     if mechanism not in MECHANISMS:
         raise UnknownName("mechanism", mechanism, MECHANISMS)
-
-
-def _load(
-    mechanism: str, inertia: float | str | None, mass: float | str | None, radius: float | str | None
-) -> tuple[float | None, float | None, float | None]:
-    return (
-        positive(inertia, "kg m^2", "inertia", zero=True),
-        positive(mass, "kg", "mass", zero=True),
-        positive(radius, "m", "radius"),
-    )
 
 
 def _axis(mechanism: str, ratio: float, J: float | None, m: float | None, r: float | None) -> _Axis:
@@ -197,7 +218,7 @@ _FIELDS = {**Gains.__dataclass_fields__}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Load(Converted):
+class Load(Conversion):
     """The mechanism behind measured gains, at its output."""
 
     inertia: float = number("kg m^2", "J", "kA n G K_t / R")
@@ -231,7 +252,26 @@ def load(
     control: str = "voltage",
     mechanism: str = "simple",
 ) -> Load:
-    """The load behind gains that were measured: the reverse of `gains`."""
+    """The load behind gains that were measured, the reverse of `gains`: numbers in SI, or text with a unit.
+
+    Args:
+        actuator: one motor, its own friction and rotor included.
+        kV: per speed of the output [V s/rad; A and m likewise].
+        kA: per acceleration of the output [V s^2/rad].
+        kS: against friction [V].
+        kG: against gravity [V].
+        ratio: turns of the motor per turn of the output.
+        radius: of a drum or wheel, or of an arm's centre of mass [m].
+        n_motors: on one output.
+        control: what was commanded: voltage or current.
+        mechanism: one of `MECHANISMS`.
+
+    Returns:
+        Inertia, friction and gravity at the output.
+
+    Raises:
+        BackemfError: where a number is missing or none, or a name is not known.
+    """
     _check_known(control, mechanism)
     units = _units(control, mechanism)
     rotor_ratio, lever = _ratio_and_lever(mechanism, ratio, radius)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import InvalidValue, MissingValue
 from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw
 from ..physics.steady import line
 from ..tables import number as spelled
-from .conversion_table import Converted, computable, number, positive, require
+from .conversion_table import Conversion, computable, number, positive, require
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Isaac(Converted):
+class Isaac(Conversion):
     """`DCMotorCfg` of Isaac Lab, at the joint."""
 
     saturation_effort: float = number("N m", "tau_s", "n N K_t V / R")
@@ -79,13 +79,24 @@ class IsaacConstants(NamedTuple):
 def isaac_constants(
     saturation_effort: float, velocity_limit: float, voltage: float, ratio: float = 1.0, n_motors: int = 1
 ) -> IsaacConstants:
-    """K = V / (N w_0), R = n N K V / tau_s: a voltage must be chosen, for the line tells only their ratio."""
+    """K = V / (N w_0), R = n N K V / tau_s: a voltage must be chosen, for the line tells only their ratio.
+
+    Args:
+        saturation_effort: stall torque at the joint [N m].
+        velocity_limit: no-load speed at the joint [rad/s].
+        voltage: the one that is chosen [V].
+        ratio: rotor turns per turn of the joint.
+        n_motors: on one joint.
+
+    Returns:
+        The constants of one motor, at its rotor.
+    """
     K = voltage / (abs(ratio) * velocity_limit)
     return IsaacConstants(n_motors * abs(ratio) * K * voltage / saturation_effort, K)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class FromIsaac(Converted):
+class FromIsaac(Conversion):
     """A motor behind Isaac's numbers, for a voltage that was chosen."""
 
     voltage: float = number("V", "V", "chosen")
@@ -113,7 +124,24 @@ def from_isaac(
     ratio: float = 1.0,
     n_motors: int = 1,
 ) -> FromIsaac:
-    """The motor constants behind Isaac's saturation effort and velocity limit, at a voltage of your own."""
+    """The motor constants behind Isaac's numbers at a voltage of your own; all in SI, or text with a unit.
+
+    Args:
+        saturation_effort: stall torque at the joint [N m].
+        velocity_limit: no-load speed at the joint [rad/s].
+        effort_limit: greatest torque at the joint [N m].
+        stiffness: of the joint [N m/rad].
+        damping: of the joint [N m s/rad].
+        voltage: the one that is chosen [V].
+        ratio: rotor turns per turn of the joint.
+        n_motors: on one joint.
+
+    Returns:
+        Constants of one motor at its rotor, and gains of its controller.
+
+    Raises:
+        BackemfError: where a number is missing or out of range.
+    """
     tau = positive(saturation_effort, "N m", "saturation_effort")
     w = positive(velocity_limit, "rad/s", "velocity_limit")
     V = positive(voltage, "V", "voltage")
@@ -127,12 +155,6 @@ def from_isaac(
     k = positive(stiffness, "N m/rad", "stiffness", zero=True)
     d = positive(damping, "N m s/rad", "damping", zero=True)
     own = tau / w
-    lost: list[Any] = ["nothing of the torque-speed line, whatever voltage is chosen"]
-    if d is not None and d < own:
-        lost.append(
-            f"damping {spelled(d)} is less than the back-EMF of this motor, {spelled(own)} N m s/rad: a"
-            " voltage loop cannot have it, a current loop can"
-        )
     return FromIsaac(
         voltage=V,
         resistance=R,
@@ -147,6 +169,16 @@ def from_isaac(
             f"Isaac tells tau_s and w_0 alone: V = {spelled(V)} V was chosen, and R, K and currents follow",
             "one ideal motor, K_t = K_e; gears without loss",
         ),
-        lost=tuple(lost),
+        lost=("nothing of the torque-speed line, whatever voltage is chosen", *_damping_lost(d, own)),
         given=("voltage",),
     )
+
+
+def _damping_lost(damping: float | None, own: float) -> list[str]:
+    """Said where a damping is less than the back-EMF's own [N m s/rad]."""
+    if damping is None or damping >= own:
+        return []
+    return [
+        f"damping {spelled(damping)} is less than the back-EMF of this motor, {spelled(own)} N m s/rad: a"
+        " voltage loop cannot have it, a current loop can"
+    ]

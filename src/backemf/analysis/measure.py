@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,32 +20,13 @@ import numpy as np
 
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
+from ..options import option, options
 from ..physics.maths import is_number
 from ..tables import NotebookDisplay, Overview, number
 from . import electrical, torque, transients
 from .measurement import Measurement, estimate, known_number as known
 from .routes import CONSTANTS, K_E, K_T, combine, compare_motor_constants, contradict, disagreements
 
-READINGS: dict[str, Callable[..., Measurement]] = {
-    "fall": torque.fall,
-    "slip": torque.slip,
-    "resistance": electrical.resistance,
-    "impedance": electrical.impedance,
-    "current-step": electrical.current_step,
-    "back-emf": electrical.back_emf,
-    "torque-constant": torque.torque_constant,
-    "no-load": torque.no_load,
-    "no-load-current": torque.no_load_current,
-    "firmware-gain": electrical.firmware_gain,
-    "coast-down": transients.coast_down,
-    "inertia": transients.inertia,
-    "run-up": transients.run_up,
-    "acceleration": transients.acceleration,
-    "inverse-dynamics": transients.inverse_dynamics,
-    "thermal": transients.thermal,
-    "backlash": transients.backlash,
-}
-"""By name, as `backemf measure` spells it; in this order one may need what another found."""
 LOGS = ("log", "slow", "fast")
 """What is a recording."""
 COLUMNS = {
@@ -149,6 +131,73 @@ def argument(name: str, given: Any) -> Any:
     return given
 
 
+def reading_options(reading: str, base: type[Any]) -> type[Any]:
+    """What one types for a reading: its function's arguments, with what its docstring says of them.
+
+    Args:
+        reading: its name, one of `READINGS`.
+        base: a class of options that every reading has.
+
+    Returns:
+        A class of options: readings and known numbers as text with a unit, angles in degrees.
+    """
+    function = READINGS[reading]
+    texts = dict(
+        re.findall(r"^    (\w+): (.*?)(?=\n    \w|\n\n|\Z)", inspect.getdoc(function) or "", re.M | re.S)
+    )
+    fields: dict[str, Any] = {}
+    kinds: dict[str, str] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind, text = parameter.annotation, " ".join(texts[name].split())
+        optional, default = parameter.default is not inspect.Parameter.empty, parameter.default
+        spelled: dict[str, Any] = {"default": None} if optional else {}
+        what, _, unit = text.rstrip(".").partition(" [")
+        if name in LOGS:
+            kinds[name], spelled["cli"] = "str", name
+        elif kind.startswith("Column"):
+            kinds[name] = "str | None" if optional else "str"
+            behind = "" if unit == "1]" else f" [{unit}; another unit may stand behind the last"
+            text = f"{what}, separated by commas{behind}."
+        elif kind.startswith("Known"):
+            kinds[name] = "str | None" if optional else "str"
+            text = f"{what} [{unit}; '2.1 +- 0.05' says how well it is known."
+        else:
+            kinds[name] = "int" if kind == "int" else "float | None" if default is None else "float"
+            if optional:
+                spelled["default"] = _in_degrees(name, default)
+            text = text.replace("[rad]", "[deg]")
+        fields[name] = option(help=text, **spelled)
+    title = "".join(word.title() for word in reading.split("-"))
+    return options(type(f"{title}Options", (base,), {**fields, "__annotations__": kinds}))
+
+
+def _in_degrees(name: str, value: Any) -> Any:
+    return math.degrees(value) if PLAIN.get(name) == "rad" and value is not None else value
+
+
+def typed_arguments(given: Mapping[str, Any], read: Callable[[str], Any]) -> dict[str, Any]:
+    """What a reading's function is given, from what was typed; what was not is left out.
+
+    Args:
+        given: by name, as `reading_options` has them.
+        read: from the name of a file to its log.
+
+    Returns:
+        Arguments by name, in SI.
+    """
+    arguments = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name in LOGS:
+            arguments[name] = read(value)
+        elif PLAIN.get(name) == "rad":
+            arguments[name] = math.radians(value)
+        else:
+            arguments[name] = argument(name, value)
+    return arguments
+
+
 SUPPLIES = {
     "resistance": ("motor.resistance",),
     "torque_constant": (K_E, K_T),
@@ -170,6 +219,7 @@ class MeasuredConstants(NotebookDisplay):
     findings: tuple[Finding, ...] = field(default=())
 
     def overview(self) -> Overview:
+        """A row for each route, and for what several come to together."""
         rows = []
         for constant, ways in self.routes.items():
             rows += [(constant, route, m.value, m.error, m.low, m.high, m.unit) for route, m in ways.items()]
@@ -192,8 +242,18 @@ def constants(
 
     Keys are readings as `backemf measure` spells them, each with its own numbers (or a list of several such),
     and `stated` for constants known otherwise. A resistance, a torque constant, a static friction or an
-    inertia that a reading needs and is not given is taken from the other readings. Recordings are looked for
-    in `folder`; those that a file names, beside it.
+    inertia that a reading needs and is not given is taken from the other readings.
+
+    Args:
+        readings: a file, TOML or JSON, or what it would hold.
+        name: of the motor; the file's unless given.
+        folder: where recordings are looked for; those that a file names, beside it.
+
+    Returns:
+        Every constant by every route, together, and where routes disagree.
+
+    Raises:
+        BackemfError: where a reading is not known, or lacks a number.
     """
     if not isinstance(readings, Mapping):
         folder = Path(readings).parent
@@ -215,6 +275,16 @@ def constants(
     return MeasuredConstants(name=called, routes=ordered, combined=together, findings=tuple(unique.values()))
 
 
+def several(readings: Any) -> Sequence[Any]:
+    """The numbers of one reading, or a list of several such, as a list."""
+    return readings if isinstance(readings, Sequence) else [readings]
+
+
+def by_label(stated: Any) -> Mapping[str, Any]:
+    """What is stated of a constant, by who states it."""
+    return stated if isinstance(stated, Mapping) else {"stated": stated}
+
+
 @dataclass
 class _Bench:
     """What has been read so far."""
@@ -232,7 +302,7 @@ class _Bench:
             label, k = f"{route} {k}", k + 1
         ways[label] = m
 
-    def supply(self, names: Iterable[str], *, needed: bool, bound: bool) -> Measurement | float | None:
+    def supply(self, names: Iterable[str], *, needed: bool, bound: bool) -> Measurement | None:
         """What is known of a constant by now; a bound where that will do. Routes that contradict each other
         lend nothing to a reading that can do without."""
         for constant in names:
@@ -245,7 +315,7 @@ class _Bench:
                 return m
             least = [m.low for m in ways.values() if m.low is not None]
             if bound and least:
-                return max(least)
+                return Measurement(name=constant, unit=CONSTANTS[constant], value=max(least))
         return None
 
     def take_all(self, readings: Mapping[str, Any]) -> None:
@@ -255,12 +325,11 @@ class _Bench:
             if key.replace("_", "-") not in READINGS:
                 raise UnknownName("reading", key, [*READINGS, "name", "stated"])
         for constant, ways in (readings.get("stated") or {}).items():
-            for label, given in (ways if isinstance(ways, Mapping) else {"stated": ways}).items():
+            for label, given in by_label(ways).items():
                 self.add(constant, label, _stated_measurement(constant, given))
         for reading in READINGS:
             for key in {reading, reading.replace("-", "_")} & set(content):
-                several = content[key] if isinstance(content[key], Sequence) else [content[key]]
-                for given in several:
+                for given in several(content[key]):
                     self.take(reading, given)
 
     def take(self, reading: str, given: Any) -> None:
@@ -311,10 +380,9 @@ class _Bench:
             m = self.supply(constants, needed=needed, bound=name == "static")
             if m is None:
                 continue
-            value = m.value if isinstance(m, Measurement) else m
-            assert value is not None  # `supply` lends numbers only
-            arguments[name] = float(value) if name == "static" else m
-            said.append(f"{name.replace('_', ' ')} {number(float(value))} from the other readings")
+            assert m.value is not None  # `supply` lends numbers only
+            arguments[name] = float(m.value) if name == "static" else m
+            said.append(f"{name.replace('_', ' ')} {number(float(m.value))} from the other readings")
         return ", ".join(said)
 
     def _keep(self, label: str, m: Measurement) -> None:
@@ -398,8 +466,8 @@ class Measure:
     fall = staticmethod(torque.fall)
     slip = staticmethod(torque.slip)
     resistance = staticmethod(electrical.resistance)
-    current_step = staticmethod(electrical.current_step)
     impedance = staticmethod(electrical.impedance)
+    current_step = staticmethod(electrical.current_step)
     back_emf = staticmethod(electrical.back_emf)
     torque_constant = staticmethod(torque.torque_constant)
     no_load = staticmethod(torque.no_load)
@@ -429,3 +497,9 @@ class Measure:
 
 
 measure = Measure()
+READINGS: dict[str, Callable[..., Measurement]] = {
+    name.replace("_", "-"): getattr(measure, name)
+    for name in vars(Measure)
+    if not name.startswith("_") and name != "constants"
+}
+"""By name, as `backemf measure` spells it; in this order one may need what another found."""

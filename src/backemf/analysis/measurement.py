@@ -51,6 +51,25 @@ class PlotData:
     fitted: bool = True
 
 
+def plot_over_time(
+    y_label: str, t: np.ndarray, y: np.ndarray, curve: FittedCurve, label: str = "measured"
+) -> PlotData:
+    """What was recorded, and the curve through it.
+
+    Args:
+        y_label: what it is, with its unit.
+        t: times [s].
+        y: in that unit.
+        curve: what was laid through it.
+        label: what the samples are called.
+
+    Returns:
+        What to draw.
+    """
+    samples = Readings(x=t, y=y, label=label)
+    return PlotData(x_label="time [s]", y_label=y_label, readings=(samples,), curves=(curve,))
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Measurement(NotebookDisplay):
     """A measured number: a value with its standard error and its 95 % interval from `low` to `high`, or
@@ -95,6 +114,7 @@ class Measurement(NotebookDisplay):
         return f"{said} ({notes})" if notes else said
 
     def overview(self) -> Overview:
+        """A row for each number of the reading."""
         header = ("number", "value", "error", "low", "high", "unit")
         rows = [(m.name, m.value, m.error, m.low, m.high, m.unit) for m in (self, *self.others.values())]
         by = f" by {self.route}" if self.route else ""
@@ -144,8 +164,20 @@ def estimate(
     far: float | None = None,
     **words: Any,
 ) -> Measurement:
-    """A number as least squares gives it, with its variance and the readings to spare; `far` is half its 95 %
-    interval where that is known better. Without any to spare its error is unknown."""
+    """A number as least squares gives it.
+
+    Args:
+        name: what it is.
+        unit: of the value.
+        value: the number.
+        variance: of it, in the unit squared.
+        spare: readings beyond the unknowns; where there are none, its error is unknown. None: enough.
+        far: half its 95 % interval, where that is known better.
+        words: further fields of `Measurement`.
+
+    Returns:
+        The number with its error and interval.
+    """
     if spare is not None and spare <= 0:
         return Measurement(name=name, unit=unit, value=float(value), spare=0.0, **words)
     error = math.sqrt(variance)
@@ -162,14 +194,6 @@ def estimate(
     )
 
 
-def estimates(
-    names: Sequence[tuple[str, str]], values: Any, variances: Any, spare: float | None
-) -> list[Measurement]:
-    """Several numbers of one regression, by (name, unit)."""
-    rows = zip(names, values, variances, strict=True)
-    return [estimate(name, unit, value, variance, spare) for (name, unit), value, variance in rows]
-
-
 Column = Sequence[float] | np.ndarray
 """What was read several times."""
 Known = float | tuple[float, float] | Measurement
@@ -177,7 +201,19 @@ Known = float | tuple[float, float] | Measurement
 
 
 def known_number(name: str, given: Known, *, zero: bool = False) -> Measurement:
-    """A number from elsewhere with its error, once it makes sense."""
+    """A number from elsewhere with its error, once it makes sense.
+
+    Args:
+        name: what a message calls it.
+        given: bare, with its standard error, or measured.
+        zero: whether it may be 0.
+
+    Returns:
+        The number as a measured one.
+
+    Raises:
+        InvalidValue: where it is below 0, a bound, or has no error that makes sense.
+    """
     if isinstance(given, Measurement):
         if given.value is None:
             raise InvalidValue(f"{name} is {given.name} {given.number()}, a bound; expected a value")
@@ -250,17 +286,34 @@ def derive(
     covariance: Any = None,
     **words: Any,
 ) -> Measurement:
-    """A number that follows from measured ones, with the error that it inherits."""
-    new_through = through(function, *numbers, covariance=covariance)
-    return estimate(
-        name, unit, new_through.value, new_through.variance, new_through.spare, far=new_through.far, **words
-    )
+    """A number that follows from measured ones, with the error that it inherits.
+
+    Args:
+        name: what it is.
+        unit: of the new number.
+        function: of their values.
+        numbers: what it is made of.
+        covariance: of the first of them, where they are of one regression.
+        words: further fields of `Measurement`.
+
+    Returns:
+        The new number.
+    """
+    value, variance, far, spare = through(function, *numbers, covariance=covariance)
+    return estimate(name, unit, value, variance, spare, far=far, **words)
 
 
 def judge(m: Measurement, *, zero: bool = False, why: str = "", remedy: str) -> Measurement:
     """The number with a finding where it is impossible, or where its interval has impossible values in it.
 
-    `zero` allows 0 itself: friction may vanish, a resistance may not.
+    Args:
+        m: the number.
+        zero: whether 0 itself is possible: friction may vanish, a resistance may not.
+        why: what a value below zero may come from.
+        remedy: what to do then.
+
+    Returns:
+        The same number.
     """
     if m.value is None:
         return m

@@ -246,6 +246,9 @@ def minimise(
         low: least logarithms.
         high: greatest logarithms.
         tolerance: the share of the sum of squares.
+
+    Returns:
+        Where it is, with residuals and slopes there.
     """
     x = np.clip(x, low, high)
     r = residuals(x)

@@ -40,8 +40,32 @@ class LeastSquares:
         return float(self.A.shape[0] - self.A.shape[1])
 
     def of(self, k: int, name: str, unit: str, **words: Any) -> Measurement:
-        """One of the coefficients as a measured number."""
+        """One of the coefficients as a measured number.
+
+        Args:
+            k: which of them.
+            name: what the number is called.
+            unit: of the coefficient.
+            words: further fields of `Measurement`.
+
+        Returns:
+            The number, with the error that the readings leave it.
+        """
         return estimate(name, unit, self.coefficients[k], self.covariance[k, k], self.spare, **words)
+
+
+def half_band(J: np.ndarray, covariance: np.ndarray, spare: float) -> np.ndarray:
+    """Half of the 95 % band around a line.
+
+    Args:
+        J: its slopes by the coefficients, a row for each point.
+        covariance: of the coefficients.
+        spare: readings beyond them.
+
+    Returns:
+        How far it reaches at each point, in the unit of the line.
+    """
+    return quantile(spare) * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", J, covariance, J), 0.0))
 
 
 def regress(A: np.ndarray, y: np.ndarray) -> LeastSquares:
@@ -81,20 +105,38 @@ class Straight(LeastSquares):
         return float(self.coefficients[1]) if len(self.coefficients) > 1 else 0.0
 
     def plot_data(self, x_label: str, y_label: str, label: str) -> PlotData:
-        """The readings, the line from 0 on, and its band."""
+        """The readings, the line from 0 on, and its band.
+
+        Args:
+            x_label: of the readings' places, with its unit.
+            y_label: of what was read, with its unit.
+            label: of the line.
+
+        Returns:
+            What to draw.
+        """
         ends = [0.0, *self.x]
         x = np.linspace(min(ends), max(ends), N_DRAWN)
         A = _design(x, len(self.coefficients) == 1)
         y, low, high = A @ self.coefficients, None, None
         if self.spare > 0:
-            far = quantile(self.spare) * np.sqrt(np.einsum("ij,jk,ik->i", A, self.covariance, A))
+            far = half_band(A, self.covariance, self.spare)
             low, high = y - far, y + far
         read = Readings(x=self.x, y=self.y, outliers=self.outliers)
         line = FittedCurve(x=x, y=y, label=label, low=low, high=high)
         return PlotData(x_label=x_label, y_label=y_label, readings=(read,), curves=(line,))
 
     def outlier(self, k: int, name: str, unit: str) -> Finding | None:
-        """Said where readings stand out: which, and what a coefficient would be without them."""
+        """Said where readings stand out: which, and what a coefficient would be without them.
+
+        Args:
+            k: which of them.
+            name: what the number is called.
+            unit: of the coefficient.
+
+        Returns:
+            The finding; None where none stands out.
+        """
         if not self.outliers.any():
             return None
         kept = straight(self.x[~self.outliers], self.y[~self.outliers], origin=len(self.coefficients) == 1)
@@ -135,7 +177,19 @@ class Straight(LeastSquares):
 
 
 def straight(x: np.ndarray, y: np.ndarray, *, origin: bool = False) -> Straight:
-    """A line through readings, the outliers among them marked; all of them count."""
+    """A line through readings, the outliers among them marked; all of them count.
+
+    Args:
+        x: where was read, in any unit.
+        y: what was read.
+        origin: whether it goes through 0.
+
+    Returns:
+        The line with its covariance.
+
+    Raises:
+        InvalidValue: where the readings do not determine it.
+    """
     fit = regress(_design(x, origin), y)
     fields = {k: getattr(fit, k) for k in ("A", "y", "coefficients", "covariance")}
     return Straight(**fields, x=x, outliers=_outliers(x, y, origin))
@@ -191,21 +245,43 @@ class CurveFit:
     """Root mean square of what is left."""
     spare: float
 
-    def of(self, k: int, name: str, unit: str, scale: float = 1.0, **words: Any) -> Measurement:
-        """One of the coefficients, times a factor."""
-        value, variance = scale * self.coefficients[k], scale**2 * self.covariance[k, k]
-        return estimate(name, unit, value, variance, self.spare, **words)
+    def of(self, k: int, name: str, unit: str) -> Measurement:
+        """One of the coefficients as a measured number.
+
+        Args:
+            k: which of them.
+            name: what the number is called.
+            unit: of the coefficient.
+
+        Returns:
+            The number, with the error that the samples leave it.
+        """
+        return estimate(name, unit, self.coefficients[k], self.covariance[k, k], self.spare)
 
     def fitted_curve(self, label: str) -> FittedCurve:
         """The curve with its band, at the samples."""
         y = np.asarray(self.function(self.t, *self.coefficients))
         J = jacobian(lambda x: np.asarray(self.function(self.t, *x)), self.coefficients)
-        far = quantile(self.spare) * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", J, self.covariance, J), 0))
+        far = half_band(J, self.covariance, self.spare)
         return FittedCurve(x=self.t, y=y, label=label, low=y - far, high=y + far)
 
 
 def curve(function: Callable[..., Any], t: np.ndarray, y: np.ndarray, start: Any, **bounds: Any) -> CurveFit:
-    """A curve through samples, from a start; ValueError or RuntimeError where it finds none."""
+    """A curve through samples.
+
+    Args:
+        function: of the time and the coefficients.
+        t: times of the samples [s], or what else they are over.
+        y: the samples.
+        start: coefficients to begin with.
+        bounds: of scipy's `curve_fit`.
+
+    Returns:
+        The curve with its covariance.
+
+    Raises:
+        ValueError: where it finds none; also RuntimeError.
+    """
     from scipy.optimize import curve_fit
 
     x = np.asarray(curve_fit(function, t, y, p0=start, maxfev=20000, **bounds)[0])
@@ -219,7 +295,19 @@ def curve(function: Callable[..., Any], t: np.ndarray, y: np.ndarray, start: Any
 
 
 def rises(t: np.ndarray, y: np.ndarray, name: str) -> CurveFit:
-    """(start, end, time constant) of a first-order rise or fall to an end."""
+    """A first-order rise or fall to an end.
+
+    Args:
+        t: from the step on [s].
+        y: samples, in any unit.
+        name: what a message calls them.
+
+    Returns:
+        A curve whose coefficients are start, end and time constant [s].
+
+    Raises:
+        InvalidValue: where they go to no end.
+    """
 
     def rise(t: Any, start: float, end: float, T: float) -> Any:
         return coasting_speed(t, start, -end / T, 1.0 / T)  # the same equation as of a shaft that coasts

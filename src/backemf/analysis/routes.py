@@ -128,7 +128,16 @@ def compare_motor_constants(
     loads: tuple[Any, Any] | None,
 ) -> list[Finding]:
     """Whether torque per ampere and volts per speed agree, as energy wants: K_t above K_e cannot be, K_t
-    below it is a loss. Where static loads fall short, the friction that explains it."""
+    below it is a loss. Where static loads fall short, the friction that explains it.
+
+    Args:
+        routes: by constant, then by route.
+        together: what the routes to each constant come to.
+        loads: torques [N m] and currents [A] of loads that were held at rest; None without any.
+
+    Returns:
+        The findings; none where both agree.
+    """
     torques = {k: m for k, m in routes.get(K_T, {}).items() if not m.secondary}
     volts = {k: m for k, m in routes.get(K_E, {}).items() if not m.secondary}
     above = _pairs(torques, volts, lambda t, e: span(t)[0] > span(e)[1])

@@ -17,12 +17,12 @@ from ..findings import Finding, finding
 from ..physics.actuator import Actuator, linear_unit
 from ..physics.steady import Line, TorqueLoop, line, torque_limit, torque_loop
 from ..tables import number as spelled
-from .conversion_table import Converted, computable, number, positive, require
+from .conversion_table import Conversion, computable, number, positive, require
 from .motor_constants import NO_DRAG, SYMBOLS, differ, solve_exactly
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Constants(Converted):
+class Constants(Conversion):
     """One motor, at its rotor; and the same behind its gears where there are some."""
 
     voltage: float | None = number("V", "V", "R I_s", default=None)
@@ -60,10 +60,21 @@ _POWER |= {"stall_torque": 1, "no_load_speed": -1, "friction": 1}
 def constants(
     *, ratio: float = 1.0, n_motors: int = 1, side: str = "rotor", **given: float | str | None
 ) -> Constants:
-    """The rest of a motor's constants: give some of voltage, resistance, torque_constant, back_emf_constant,
-    speed_constant, stall_current, stall_torque, no_load_current, no_load_speed and friction, in SI or as text
-    with a unit. Currents are those of one motor; `side` says whether torques and speeds are at its rotor or
-    at the output of n motors behind a ratio.
+    """The rest of a motor's constants.
+
+    Args:
+        ratio: rotor turns per turn of the output.
+        n_motors: on one output.
+        side: whether torques and speeds are given at the rotor, or at the output of all motors.
+        given: some of voltage, resistance, torque_constant, back_emf_constant, speed_constant,
+            stall_current, stall_torque, no_load_current, no_load_speed and friction, in SI or as text with a
+            unit; currents are those of one motor.
+
+    Returns:
+        The constants of one motor at its rotor, and behind the gears.
+
+    Raises:
+        BackemfError: where none is given, or one is out of range.
     """
     known = _known_constants(given, ratio, n_motors, side)
     values, how, assumed = solve_exactly(known)
@@ -152,7 +163,7 @@ def _known_constants(
 def _behind(values: dict[str, float], ratio: float, n_motors: int) -> dict[str, float | None]:
     """What is left at the output of n motors behind a ratio."""
     R, K_t, K_e, tau_s = (values.get(s) for s in ("R", "K_t", "K_e", "tau_s"))
-    geared = Line(R or 1.0, K_t or 1.0, K_e or 1.0).reflected(ratio, n_motors)
+    geared = Line(R or 1.0, K_t or 1.0, K_e or 1.0).behind_gears(ratio, n_motors)
     per_torque = geared.K_t / (K_t or 1.0)
     return {
         "output_torque_constant": geared.K_t if K_t is not None else None,
@@ -197,7 +208,7 @@ LETTERS = {"proportional": "P", "integral": "I", "derivative": "D"}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Gain(Converted):
+class Gain(Conversion):
     """Proportional it is per radian, integral per radian and second, derivative per rad/s."""
 
     register: float | None = number("1", "P", "k_V / (H V_in)", default=None)
@@ -224,26 +235,37 @@ def gain(
 ) -> Gain:
     """All of a gain's units from any one of them; without any, the actuator's own.
 
-    `of` is proportional, integral or derivative. `firmware_gain` is the duty per count of the register, where
-    the actuator's own drive does not know it.
+    Args:
+        actuator: whose line turns volts into torque.
+        of: proportional, integral or derivative.
+        register: counts of the firmware.
+        duty: per error of the output [1/rad], as all below.
+        volts: per error [V/rad].
+        amperes: of each motor per error [A/rad].
+        torque: at the output per error [N m/rad].
+        firmware_gain: duty per count and error, where the drive does not know it [1/rad].
+
+    Returns:
+        The gain in every unit.
+
+    Raises:
+        BackemfError: where two are given, or what one count does is not known.
     """
     if of not in KINDS:
         raise UnknownName("gain", of, KINDS)
-    units = _units(of, actuator)
-    at, drive = line(actuator), actuator.drive
-    H = positive(firmware_gain, units["duty"], "firmware_gain")
-    H = drive.duty_per_count.get(of) if H is None else H
-    per_duty = drive.supply
+    units, at, per_duty = _units(of, actuator), line(actuator), actuator.drive.supply
+    H = positive(firmware_gain, units["duty"], "firmware_gain") or actuator.drive.duty_per_count.get(of)
     given = {"register": register, "duty": duty, "volts": volts, "amperes": amperes, "torque": torque}
     name, text = _find_given(given)
-    eta = actuator.gearbox.efficiency or 1.0
+    per_volt = (actuator.gearbox.efficiency or 1.0) * at.torque_per_volt
     if name is None:
         k = _own_gain(actuator, of)
     else:
         x = require(positive(text, units[name], name, zero=True), name, "give it as a number")
         _check_counts(name, x, of, H, per_duty, units["duty"])
-        volts_each = _volts_by_unit(H or 0.0, per_duty or 0.0, at.R)
-        k = x / (eta * at.torque_per_volt) if name == "torque" else volts_each[name] * x
+        volts_each = {"duty": per_duty or 0.0, "volts": 1.0, "amperes": at.R}
+        volts_each["register"] = (H or 0.0) * volts_each["duty"]
+        k = x / per_volt if name == "torque" else volts_each[name] * x
     as_duty = None if per_duty is None else k / per_duty
     counts = None if H is None or as_duty is None else as_duty / H
     return Gain(
@@ -251,7 +273,7 @@ def gain(
         duty=as_duty,
         volts=k,
         amperes=k / at.R,
-        torque=eta * at.torque_per_volt * k,
+        torque=per_volt * k,
         saturation_error=_saturation(actuator, k) if of == "proportional" and k > 0 else None,
         assumptions=tuple(_assumptions(actuator, of)),
         lost=tuple(_lost_effects(actuator, of, counts, k)),
@@ -268,11 +290,6 @@ def _find_given(by_unit: Mapping[str, float | str | None]) -> tuple[str, float |
     if len(given) > 1:
         raise InvalidValue(f"{' and '.join(given)} are given; expected one of them: it makes the others")
     return next(iter(given.items()), (None, None))
-
-
-def _volts_by_unit(per_count: float, supply: float, resistance: float) -> dict[str, float]:
-    """The volts that one of each unit of a gain makes; the gears have a part in those of a torque."""
-    return {"register": per_count * supply, "duty": supply, "volts": 1.0, "amperes": resistance}
 
 
 def _check_counts(
@@ -297,7 +314,7 @@ def _own_gain(actuator: Actuator, of: str) -> float:
         raise MissingValue(
             "this drive has no gain of its own on position; give register, duty, volts, amperes or torque"
         )
-    own = {"proportional": loop.proportional, "integral": loop.integral, "derivative": loop.derivative}[of]
+    own: float = getattr(loop, of)
     if own == 0:
         raise MissingValue(
             f"the model of this drive has no {of} gain (none is set, or nobody knows what a count does);"
@@ -391,6 +408,15 @@ def servo_actuator(
 
     K_m, K_b are taken as given, even where they differ; k_v = +K_m K_b / R (the document's minus sign is a
     slip).
+
+    Args:
+        torque_constant: K_m at the output [N m/A].
+        back_emf_constant: K_b at the output [V s/rad].
+        resistance: of the winding [ohm].
+        volts_per_degree: of the controller, per error of the output [V/deg].
+
+    Returns:
+        The actuator at the output.
     """
     servo = Line(resistance, torque_constant, back_emf_constant)
     a = servo.torque_per_volt * math.degrees(1.0) * volts_per_degree
@@ -398,7 +424,7 @@ def servo_actuator(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ServoModel(Converted):
+class ServoModel(Conversion):
     """A proportional servo as MuJoCo's affine actuator, and where the real one leaves it."""
 
     torque_constant: float = number("N m/A", "K_m", "tau_s / I_s")
@@ -437,8 +463,19 @@ def servo(
     duty_limit: float = 1.0,
     **given: Any,
 ) -> ServoModel:
-    """a, b_1, b_2, kp and kv of a servo: of an actuator, or of the numbers on its sheet (those that
-    `constants` takes, at the output) with the gain of its controller in V/rad (or text, such as "12 V/deg").
+    """a, b_1, b_2, kp and kv of a servo: of an actuator, or of the numbers on its sheet.
+
+    Args:
+        actuator: the servo; None where its sheet is given.
+        volts_per_radian: gain of its controller [V/rad], or text such as "12 V/deg"; its own unless given.
+        duty_limit: largest duty of the firmware, of a sheet.
+        given: numbers of the sheet, as `constants` takes them, at the output.
+
+    Returns:
+        MuJoCo's affine actuator at the output, and where the real servo leaves it.
+
+    Raises:
+        BackemfError: where the gain is not known, or the numbers do not determine the motor.
     """
     gain = positive(volts_per_radian, "V/rad", "volts_per_radian")
     for name in given:
@@ -456,13 +493,9 @@ def servo(
     model = servo_actuator(**motor, volts_per_degree=gain * math.radians(1.0))
     full = None if source.most is None else at._replace(V=float(source.most))
     return ServoModel(
-        torque_constant=at.K_t,
-        back_emf_constant=at.K_e,
-        resistance=at.R,
+        **motor,
         voltage_gain=gain,
-        a=model.a,
-        b_1=model.b_1,
-        b_2=model.b_2,
+        **model._asdict(),
         kp=model.kp,
         kv=model.kv,
         torque_limit=None if full is None else full.stall_torque,

@@ -37,11 +37,20 @@ def no_load(
     resistance: Known | None = None,
     torque_constant: Known | None = None,
 ) -> Measurement:
-    """No-load speed over voltage: V = (K_e + R f_v / K_t) w + R tau_c / K_t.
+    """Motor constant and friction from no-load speed over voltage.
 
-    voltage [V], speed [rad/s]. With R and K the line also gives dry and viscous friction; with R and the
-    `current` [A] of each reading the volts that the winding takes are known, and V - R i = K_e w gives the
-    back-EMF constant by itself.
+    V = (K_e + R f_v / K_t) w + R tau_c / K_t: with R and K the line also gives dry and viscous friction; with
+    R and the current of each reading V - R i = K_e w gives the back-EMF constant by itself.
+
+    Args:
+        voltage: Voltages [V].
+        speed: No-load speeds [rad/s].
+        current: No-load currents, to get K_e by itself [A].
+        resistance: Resistance, to get friction torques [ohm].
+        torque_constant: Torque constant, to split off viscous friction [N m/A].
+
+    Returns:
+        The slope K + R f_v / K [V s/rad], and what else was asked for, at the shaft whose speed was read.
     """
     v, w = columns(3, voltage=voltage, speed=speed)
     R = None if resistance is None else known_number("resistance", resistance)
@@ -77,8 +86,7 @@ def no_load(
         sharpen="a locked-rotor resistance and a torque constant split the slope into K and viscous friction",
     )
     findings = [f for other in others.values() for f in other.findings]
-    remedy = "check the signs of voltage and speed"
-    return judge(made, remedy=remedy).noting(
+    return judge(made, remedy="check the signs of voltage and speed").noting(
         line.outlier(0, "the slope", "V s/rad"), line.bend_finding("the voltage over speed", "V"), *findings
     )
 
@@ -131,10 +139,17 @@ def _with_currents(v: np.ndarray, w: np.ndarray, i: np.ndarray, R: Measurement) 
 
 
 def no_load_current(speed: Column, current: Column, *, torque_constant: Known) -> Measurement:
-    """The no-load current at several speeds: K i_0 = tau_c + B w, dry friction at the intercept, viscous by
-    the slope (MuJoCo's DC-motor note, equation 5).
+    """Dry and viscous friction from the no-load current at several speeds.
 
-    speed [rad/s], current [A], both signed or both not; K [N m/A].
+    K i_0 = tau_c + B w (MuJoCo's DC-motor note, equation 5). Speeds and currents are both signed or both not.
+
+    Args:
+        speed: Speeds [rad/s].
+        current: No-load currents [A].
+        torque_constant: Torque constant [N m/A].
+
+    Returns:
+        Dry friction [N m] and viscous friction [N m s/rad], at the shaft whose speed was read.
     """
     w, i = columns(3, speed=speed, current=current)
     K = known_number("torque_constant", torque_constant)
@@ -181,13 +196,25 @@ def torque_constant(
     static: float | None = None,
     directions: Column | None = None,
 ) -> Measurement:
-    """Torque over current with the rotor at rest: load = K i -+ friction.
+    """Torque constant from loads held at rest, by their current, or by voltage and resistance.
 
-    load [N m]; `current` [A] as read, or `voltage` [V] with the `resistance` [ohm], for at rest i = V / R.
-    At rest friction lies anywhere within +-`static` [N m], so readings from one direction only bound K.
-    `directions` says for each reading whether the arm last moved up against the load (+1) or came down with
-    it (-1); with both, K is pinned. Without `static`, friction is taken to hold the same share in every
-    reading, and K is the slope.
+    load = K i -+ friction, and at rest i = V / R. Bounds from one direction and a static friction; a value
+    from both directions, or from the slope, where friction is taken to hold the same share in every reading.
+
+    Args:
+        load: Torques of the loads [N m].
+        voltage: Voltages that held them [V].
+        current: Currents that held them [A].
+        resistance: Resistance [ohm].
+        static: Static friction [N m]: the answer is then bounds.
+        directions: For each reading 1 if the arm last moved up, -1 if down [1].
+
+    Returns:
+        K [N m/A] at the output that carries the loads, or its bounds.
+
+    Raises:
+        MissingValue: where neither currents nor voltages with R are given, or too few loads.
+        InvalidValue: where a current is 0, or directions are not 1 or -1.
     """
     route, tau, i, R = _loads(load, voltage, current, resistance)
     if static is not None:
@@ -401,8 +428,18 @@ def _gravity_plot(moment: float, angle: float, label: str, m: Measurement | None
 def fall(
     *, mass: float, length: float, angle: float, arm_mass: float = 0.0, gravity: float = GRAVITY
 ) -> Measurement:
-    """A falling arm came to rest at `angle` [rad] from the horizontal:
-    friction holds it there, so stiction is at least its torque."""
+    """Static friction from where a falling arm came to rest: a bound, for friction holds it there.
+
+    Args:
+        mass: Mass at the end of the arm [kg].
+        length: Length of the arm [m].
+        angle: Angle from the horizontal [rad].
+        arm_mass: Mass of the arm [kg].
+        gravity: Gravity [m/s^2].
+
+    Returns:
+        A lower bound of the static friction at the output [N m].
+    """
     moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
     return Measurement(
         name="friction.static",
@@ -424,8 +461,22 @@ def slip(
     arm_mass: float = 0.0,
     gravity: float = GRAVITY,
 ) -> Measurement:
-    """An arm raised slowly starts to slip at `angle` [rad] from the horizontal:
-    there gravity equals stiction."""
+    """Static friction from the angle at which a raised arm starts to slip: a value, that of gravity.
+
+    Args:
+        mass: Mass at the end of the arm [kg].
+        length: Length of the arm [m].
+        angle: Angle from the horizontal [rad].
+        angle_error: How well the angle was read [rad].
+        arm_mass: Mass of the arm [kg].
+        gravity: Gravity [m/s^2].
+
+    Returns:
+        The static friction at the output [N m].
+
+    Raises:
+        InvalidValue: where the angle is not known to 90 degrees.
+    """
     moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
     known_number("angle_error", angle_error, zero=True)
     if angle_error > math.pi / 2:

@@ -28,6 +28,7 @@ from .measurement import (
     estimate,
     judge,
     known_number,
+    plot_over_time,
 )
 from .regression import CurveFit, curve, regress, rises, sandwich, straight
 
@@ -74,20 +75,22 @@ def _coast(log: Log) -> CurveFit:
     )
 
 
-def _over_time(fit: CurveFit, label: str, y_label: str, seen: str = "measured") -> PlotData:
-    return PlotData(
-        x_label="time [s]",
-        y_label=y_label,
-        readings=(Readings(x=fit.t, y=fit.y, label=seen),),
-        curves=(fit.fitted_curve(label),),
-    )
-
-
 def coast_down(log: Log, *, inertia: Known | None = None, coulomb: Known | None = None) -> Measurement:
-    """A shaft left alone: with its inertia [kg m^2] known, its slowing gives dry and viscous friction; with
-    its dry friction [N m] known, its inertia.
+    """Dry and viscous friction from a coast-down; or the inertia, if the dry friction is known.
 
-    See `model.steady.coasting_speed` for the curve it follows until it stops.
+    `physics.steady.coasting_speed` is the curve that the shaft follows until it stops.
+
+    Args:
+        log: A recording of position or velocity.
+        inertia: Inertia, to get friction [kg m^2].
+        coulomb: Dry friction, to get the inertia [N m].
+
+    Returns:
+        Dry friction [N m], or the inertia [kg m^2]; and viscous friction [N m s/rad], all at that shaft.
+
+    Raises:
+        MissingValue: where neither or both are given, or the log has too few samples in motion.
+        InvalidValue: where the shaft does not slow by itself.
     """
     if (inertia is None) == (coulomb is None):
         raise MissingValue("a coast-down needs the inertia or the dry friction: one of them, not both")
@@ -96,7 +99,8 @@ def coast_down(log: Log, *, inertia: Known | None = None, coulomb: Known | None 
     )
     fit = _coast(log)
     dry, drag = fit.of(1, "tau_c / J", "rad/s^2"), fit.of(2, "B / J", "1/s")
-    shown = _over_time(fit, "dw/dt = -(tau_c + B w) / J", "speed [rad/s]")
+    line = fit.fitted_curve("dw/dt = -(tau_c + B w) / J")
+    shown = plot_over_time("speed [rad/s]", fit.t, fit.y, line)
     assumption = "the terminals are open, and nothing else drives or loads the shaft"
     remedy = "start faster, sample more densely, and repeat; check the speed's zero"
     if inertia is None:
@@ -128,8 +132,19 @@ def coast_down(log: Log, *, inertia: Known | None = None, coulomb: Known | None 
 
 
 def inertia(slow: Log, fast: Log, *, added: Known) -> Measurement:
-    """Two coast-downs, the slow one with a known inertia [kg m^2] added:
-    friction is the same, so the slowing tells the inertia."""
+    """Inertia from two coast-downs, one of them with a known inertia added: friction is the same.
+
+    Args:
+        slow: A coast-down with the inertia added.
+        fast: A coast-down without it.
+        added: Inertia that was added [kg m^2].
+
+    Returns:
+        The inertia without the added one, at that shaft [kg m^2].
+
+    Raises:
+        InvalidValue: where the shaft does not slow less with the added inertia.
+    """
     more = known_number("added", added)
     fits = [_coast(log) for log in (slow, fast)]
     with_, without = (fit.of(1, "tau_c / J", "rad/s^2") for fit in fits)
@@ -160,11 +175,22 @@ def inertia(slow: Log, fast: Log, *, added: Known) -> Measurement:
 def run_up(
     log: Log, *, resistance: Known, torque_constant: Known, viscous: Known = 0.0, after: float | None = None
 ) -> Measurement:
-    """Inertia from how the speed rises after a step of the voltage: its time constant is
-    J / (K^2 / R + B), whatever the dry friction.
+    """Inertia from the time constant with which the speed rises after a voltage step.
 
-    The log has `velocity` or `position`; R [ohm], K [N m/A] and B [N m s/rad] at the same side of the gears.
-    The rise is taken from where the shaft has begun to move, or from `after` [s] on.
+    It is J / (K^2 / R + B), whatever the dry friction, all at the same side of the gears.
+
+    Args:
+        log: A recording of position or velocity.
+        resistance: Resistance [ohm].
+        torque_constant: Torque constant [N m/A].
+        viscous: Viscous friction [N m s/rad].
+        after: When the voltage stepped [s]; found, where the shaft has begun to move, unless given.
+
+    Returns:
+        The inertia [kg m^2], with the time constant [s] and the speed in the end [rad/s].
+
+    Raises:
+        MissingValue: where the log has neither speed nor position, or too few samples.
     """
     R, K = known_number("resistance", resistance), known_number("torque_constant", torque_constant)
     B = known_number("viscous", viscous, zero=True)
@@ -192,12 +218,7 @@ def run_up(
         J,
         route="run-up",
         others={"time_constant": T, "speed": end},
-        shown=PlotData(
-            x_label="time [s]",
-            y_label="speed [rad/s]",
-            readings=(Readings(x=t, y=w, label="measured"),),
-            curves=(replace(followed, x=followed.x + t[first]),),
-        ),
+        shown=plot_over_time("speed [rad/s]", t, w, replace(followed, x=followed.x + t[first])),
         assumption="a voltage that stepped at once and stood still, one direction, no current limit reached",
         sharpen="a stiff supply, several steps of different height, and R and K known well",
     )
@@ -218,9 +239,19 @@ def acceleration(
     current: Column | None = None,
     torque_constant: Known | None = None,
 ) -> Measurement:
-    """Inertia as torque over acceleration: tau = J a + friction, the slope of a line.
+    """Inertia from torque (or current and torque constant) over acceleration: tau = J a + friction.
 
-    acceleration [rad/s^2]; `torque` [N m], or `current` [A] with the torque constant [N m/A].
+    Args:
+        acceleration: Accelerations [rad/s^2].
+        torque: Torques [N m].
+        current: Currents [A].
+        torque_constant: Torque constant [N m/A].
+
+    Returns:
+        The inertia [kg m^2] at the side of the gears where the torques are, and the friction [N m].
+
+    Raises:
+        MissingValue: where neither torques nor currents with the torque constant are given.
     """
     K = estimate("K", "1", 1.0, 0.0)
     if torque is None:
@@ -253,16 +284,52 @@ def thermal(
     ambient: float | None = None,
     until: float | None = None,
 ) -> Measurement:
-    """Heating and cooling under a known power [W]: thermal resistance, and capacitance from the time
-    constant (one node).
+    """Thermal resistance and capacitance from heating, and cooling, at a known power (one node).
 
-    Without `power` it is the log's voltage times its current (the rotor locked); with `until` [s] the power
-    is off from then on. Without `ambient` [degC] the log starts there.
+    Args:
+        log: A recording of temperature.
+        power: Heating power [W]; the log's voltage times current, the rotor locked, unless given.
+        ambient: Ambient temperature [degC]; where the log starts unless given.
+        until: When the power went off [s], and cooling began.
+
+    Returns:
+        The thermal resistance [K/W], with the capacitance [J/K] and the time constant [s].
+
+    Raises:
+        MissingValue: where the log has no temperature, no power is known, or there are too few samples.
+        InvalidValue: where no thermal model follows the temperatures.
     """
     if "temperature" not in log:
         raise MissingValue(f"{log.name} has no temperature")
     t, T = log.time - log.time[0], log["temperature"]
     P = _heating(log, power, until)
+    fit = _fit_node(log, T, P, ambient)
+    R, C = (
+        derive(name, unit, math.exp, fit.of(k, name, "1"))
+        for k, name, unit in ((0, "motor.thermal.resistance", "K/W"), (1, "motor.thermal.capacitance", "J/K"))
+    )
+    both = [fit.of(k, "log", "1") for k in (0, 1)]
+    T_th = derive(
+        "thermal time constant", "s", lambda r, c: math.exp(r + c), *both, covariance=fit.covariance[:2, :2]
+    )
+    line = fit.fitted_curve(f"time constant {T_th.value:.3g} s")
+    made = replace(
+        R,
+        route="thermal",
+        others={"capacitance": C, "time_constant": T_th},
+        shown=plot_over_time("temperature [degC]", fit.t, fit.y, line),
+        assumption="one node, a known power, and a constant ambient",
+        sharpen="a cooling phase, and heating until the temperature settles",
+    )
+    heating = float(t[np.flatnonzero(P > 0)[-1]] - t[np.flatnonzero(P > 0)[0]])
+    return judge(made, remedy="heat longer").noting(
+        _settling_finding(T_th, max(heating, t[-1] - heating), "heating"), _second_node(fit, T)
+    )
+
+
+def _fit_node(log: Log, T: np.ndarray, P: np.ndarray, ambient: float | None) -> CurveFit:
+    """(log R, log C, temperature at the start) of one node that a power heats."""
+    t = log.time - log.time[0]
     if ambient is not None and not math.isfinite(ambient):
         raise InvalidValue(f"ambient is {ambient!r} degC; expected a finite number")
     if len(T) < 5:
@@ -280,32 +347,12 @@ def thermal(
     around = float(T[0]) if ambient is None else ambient
     R = max(float(np.max(T) - around), 1e-3) / max(float(np.max(P)), 1e-9)
     try:
-        fit = curve(follow, t, T, (math.log(R), math.log(max(t[-1] / 5.0, 1e-3) / R), float(T[0])))
+        return curve(follow, t, T, (math.log(R), math.log(max(t[-1] / 5.0, 1e-3) / R), float(T[0])))
     except (ValueError, RuntimeError, OverflowError):
         raise InvalidValue(
             f"{log.name} cannot be followed by a thermal model; check the power, and the unit of the"
             " temperature"
         ) from None
-    R, C = (
-        derive(name, unit, math.exp, fit.of(k, name, "1"))
-        for k, name, unit in ((0, "motor.thermal.resistance", "K/W"), (1, "motor.thermal.capacitance", "J/K"))
-    )
-    both = [fit.of(k, "log", "1") for k in (0, 1)]
-    T_th = derive(
-        "thermal time constant", "s", lambda r, c: math.exp(r + c), *both, covariance=fit.covariance[:2, :2]
-    )
-    made = replace(
-        R,
-        route="thermal",
-        others={"capacitance": C, "time_constant": T_th},
-        shown=_over_time(fit, f"time constant {T_th.value:.3g} s", "temperature [degC]"),
-        assumption="one node, a known power, and a constant ambient",
-        sharpen="a cooling phase, and heating until the temperature settles",
-    )
-    heating = float(t[np.flatnonzero(P > 0)[-1]] - t[np.flatnonzero(P > 0)[0]])
-    return judge(made, remedy="heat longer").noting(
-        _settling_finding(T_th, max(heating, t[-1] - heating), "heating"), _second_node(fit, T)
-    )
 
 
 def _heating(log: Log, power: np.ndarray | float | None, until: float | None) -> np.ndarray:
@@ -337,10 +384,17 @@ def _second_node(fit: CurveFit, T: np.ndarray) -> Finding | None:
 
 
 def backlash(log: Log, *, moved: float | None = None) -> Measurement:
-    """A slow reversal: how far the drive side turns before the output follows. Needs `position_target` (drive
-    side) and `position`.
+    """Backlash from slow reversals: how far the drive side turns before the output follows.
 
-    `moved` is the output motion that counts as following; four times the noise unless given.
+    Args:
+        log: A slow reversal: drive side as position_target, output as position.
+        moved: Motion of the output that counts as following [rad]; four times the noise unless given.
+
+    Returns:
+        The backlash at the output [rad].
+
+    Raises:
+        MissingValue: where the log lacks either.
     """
     for name in ("position", "position_target"):
         if name not in log:
@@ -348,20 +402,8 @@ def backlash(log: Log, *, moved: float | None = None) -> Measurement:
                 f"{log.name} has no {name}; a reversal needs the drive side as position_target and the output"
                 " as position"
             )
-    drive, out = log["position_target"], log["position"]
-    least = moved if moved is not None else max(4.0 * noise_of(out), 1e-9)
-    direction = np.sign(np.diff(drive))
-    turns = np.flatnonzero(direction[1:] * direction[:-1] < 0) + 1
-    steps = np.abs(np.diff(drive))
-    step = float(np.median(steps[steps > 0])) if steps.any() else 0.0
-    gaps = []
-    for k in turns:
-        later = np.flatnonzero(direction[k] * (out[k:] - out[k]) > least)
-        if len(later):
-            # it follows between two samples: half a step too late on the average
-            gaps.append(abs(drive[k + later[0]] - drive[k]) - least - 0.5 * step)
-    if not gaps:
-        raise MissingValue(f"{log.name} has no reversal after which the output followed")
+    least = moved if moved is not None else max(4.0 * noise_of(log["position"]), 1e-9)
+    gaps, step = _gaps(log, least)
     n = len(gaps)
     grain = math.hypot(least / math.sqrt(3), step / math.sqrt(12))
     spread = float(np.std(gaps, ddof=1) / math.sqrt(n)) if n > 1 else least
@@ -395,16 +437,45 @@ def backlash(log: Log, *, moved: float | None = None) -> Measurement:
     return judge(made, zero=True, remedy=remedy)
 
 
+def _gaps(log: Log, least: float) -> tuple[list[float], float]:
+    """(how far the drive side turned at each reversal until the output followed, one of its steps) [rad]."""
+    drive, out = log["position_target"], log["position"]
+    direction = np.sign(np.diff(drive))
+    turns = np.flatnonzero(direction[1:] * direction[:-1] < 0) + 1
+    steps = np.abs(np.diff(drive))
+    step = float(np.median(steps[steps > 0])) if steps.any() else 0.0
+    gaps = []
+    for k in turns:
+        later = np.flatnonzero(direction[k] * (out[k:] - out[k]) > least)
+        if len(later):
+            # it follows between two samples: half a step too late on the average
+            gaps.append(abs(drive[k + later[0]] - drive[k]) - least - 0.5 * step)
+    if not gaps:
+        raise MissingValue(f"{log.name} has no reversal after which the output followed")
+    return gaps, step
+
+
 ENDS = 50
 """Samples left out at either end, where the filter has not settled."""
 
 
 def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) -> Measurement:
-    """M a + F_v v + F_c sgn(v) + offset = force, with the log's `torque` as force, and what its bench's load
-    (gravity, a spring) adds to it, where the log has a bench.
+    """Inertia, viscous and dry friction from position and force by linear regression.
 
-    cutoff      of the zero-phase fourth-order Butterworth low pass on position [Hz]
-    decimation  both sides are low-passed alike and thinned by this factor
+    M a + F_v v + F_c sgn(v) + offset = force, the log's torque, and what its bench's load (gravity, a spring)
+    adds to it, where it has one. Both sides are low-passed alike and thinned.
+
+    Args:
+        log: A recording of position and torque.
+        cutoff: Cut-off of the low pass on position, a zero-phase fourth-order Butterworth [Hz].
+        decimation: Samples of which one is kept, behind a low pass.
+
+    Returns:
+        The inertia [kg m^2, or kg], with viscous and dry friction and an offset, all at the output.
+
+    Raises:
+        MissingValue: where the log has no position or torque.
+        InvalidValue: where it is too short, or the cut-off beyond half its rate.
     """
     motion = _filter_motion(log, cutoff, decimation)
     columns = [motion.acceleration, motion.velocity, np.sign(motion.velocity), np.ones_like(motion.velocity)]
@@ -428,17 +499,13 @@ def inverse_dynamics(log: Log, *, cutoff: float = 50.0, decimation: int = 10) ->
     relative = float(np.linalg.norm(y - W @ x) / np.linalg.norm(y))
     terms["force_error"] = Measurement(name="relative force error", unit="1", value=relative, error=0.0)
     t = np.linspace(0.0, float(log.time[-ENDS - 1] - log.time[ENDS]), len(y)) + log.time[ENDS]
-    force = f"{'force [N]' if linear else 'torque [N m]'}"
+    force = "force [N]" if linear else "torque [N m]"
+    line = FittedCurve(x=t, y=W @ x, label="M a + F_v v + F_c sgn(v) + offset")
     made = replace(
         terms["inertia"],
         others=terms,
         route="inverse-dynamics",
-        shown=PlotData(
-            x_label="time [s]",
-            y_label=force,
-            readings=(Readings(x=t, y=y, label="measured"),),
-            curves=(FittedCurve(x=t, y=W @ x, label="M a + F_v v + F_c sgn(v) + offset"),),
-        ),
+        shown=plot_over_time(force, t, y, line),
         assumption=(
             f"zero-phase Butterworth of order 4 at {cutoff:g} Hz, central differences, thinned by"
             f" {decimation}; the force's own noise is the only error"

@@ -1,8 +1,9 @@
-"""Many candidates at once on a GPU: the same costs as the compiled loops', from a Warp kernel of the same
-traced step.
+"""Many candidates at once: on the processor, or on a GPU with the same costs as the compiled loops', from a
+Warp kernel of the same traced step.
 
-Numbers are 32 bits wide unless asked otherwise; what parameters alone decide is computed in 64. Costs then
-agree with the processor's to about 1e-5 of themselves, except for candidates near a tie of stick and slip.
+On a GPU numbers are 32 bits wide unless asked otherwise; what parameters alone decide is computed in 64.
+Costs then agree with the processor's to about 1e-5 of themselves, except for candidates near a tie of stick
+and slip.
 """
 
 from __future__ import annotations
@@ -12,17 +13,22 @@ import hashlib
 import importlib.util
 import sys
 import tempfile
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidValue, NotAvailable, UnknownName
+from ..errors import InvalidValue, NotAvailable, SignalError, UnknownName
+from ..physics.actuator import Actuator
+from ..physics.bench import Bench
 from .compile import cache
 from .compile.compiler import Structure
-from .rows import NO_SPLIT, STEEPEST, Batch, Observer, Resets
-from .system import System
+from .compile.kernels import kernels, new_array
+from .rows import DELAY, NO_SPLIT, STEEPEST, Batch, Observer, Resets, check_substeps
+from .simulate import SimulationInputs, prepare_simulation, simulate
+from .system import ActuatorSystem, System
 
 if TYPE_CHECKING:
     from .compile.dialects.population_dialect import (
@@ -107,8 +113,24 @@ def costs(
     robust: float = np.inf,
     precision: str = "single",
 ) -> np.ndarray:
-    """The cost of every candidate on every log, (n, n_logs): P is (n, n_logs, n_parameters), S alike with
-    states, measured (n_samples, n_outputs), weights that or one row."""
+    """The cost of every candidate on every log.
+
+    Args:
+        system: the structure that candidates share.
+        P: parameters, (n, n_logs, n_parameters).
+        S: start states, (n, n_logs, n_states).
+        logs: the inputs.
+        substeps: steps from one sample to the next.
+        measured: (n_samples, n_outputs); NaN where nothing was measured.
+        weights: alike, or one row.
+        observer: a correction towards a recording.
+        resets: samples at which position and velocity are set.
+        robust: weighted error beyond which the cost grows linearly.
+        precision: a name of `PRECISIONS`.
+
+    Returns:
+        (n, n_logs).
+    """
     wp, variant, found = _warp(), _variant(precision), np.empty(P.shape[:2])
     weights = np.broadcast_to(weights, measured.shape)
     for log in range(logs.n_logs):
@@ -128,8 +150,19 @@ def costs(
 def outputs(
     system: System, P: np.ndarray, S: np.ndarray, log: Batch, substeps: int, *, precision: str = "single"
 ) -> np.ndarray:
-    """What every candidate shows at every sample of one log, (n, n_samples, n_outputs): P is
-    (n, n_parameters), S (n, n_states)."""
+    """What every candidate shows at every sample of one log.
+
+    Args:
+        system: the structure that candidates share.
+        P: parameters, (n, n_parameters).
+        S: start states, (n, n_states).
+        log: the inputs.
+        substeps: steps from one sample to the next.
+        precision: a name of `PRECISIONS`.
+
+    Returns:
+        (n, n_samples, n_outputs).
+    """
     wp, n_outputs = _warp(), len(system.outputs)
     blank = np.zeros((log.n_samples, n_outputs))
     at, variant = slice(0, log.n_samples), replace(_variant(precision), stores=True)
@@ -253,3 +286,161 @@ def _module(structure: Structure, variant: KernelVariant) -> Any:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+TOGETHER = 64
+"""Candidates that the processor runs in one call where their motion is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Many:
+    """What became of every candidate."""
+
+    time: np.ndarray
+    vary: dict[str, np.ndarray]
+    """The numbers of the candidates, by path."""
+    signals: dict[str, np.ndarray]
+    """States over time, (candidates, samples); empty where only errors were asked for."""
+    error: np.ndarray | None
+    """Root mean square of position less what was measured, for each candidate [rad or m]."""
+    substeps: int
+    on: str
+
+    def __len__(self) -> int:
+        return len(next(iter(self.vary.values())))
+
+    @property
+    def best(self) -> dict[str, float]:
+        """The numbers of the candidate with the least error."""
+        if self.error is None:
+            raise InvalidValue("no candidate is the best: simulate_many was not given what was measured")
+        k = int(np.nanargmin(self.error))
+        return {path: float(values[k]) for path, values in self.vary.items()}
+
+
+def simulate_many(
+    actuator: Actuator,
+    bench: Bench,
+    command: Any = None,
+    *,
+    vary: Mapping[str, Any],
+    measured: Any = None,
+    keep: Sequence[str] = ("position",),
+    duration: float | None = None,
+    dt: float = 0.001,
+    time: Any = None,
+    start: Mapping[str, float] | None = None,
+    substeps: int | None = None,
+    tolerance: float = 1e-4,
+    on: str = "cpu",
+    precision: str = "single",
+) -> Many:
+    """Simulate one command for many candidates.
+
+    Args:
+        actuator: what they have in common.
+        bench: what its output carries.
+        command: as `simulate` takes it.
+        vary: path -> numbers, one for each candidate: parameters of the actuator, or `bench.mass` and the
+            like.
+        measured: position at the sample times [rad or m], NaN where it was not measured: then errors are
+            summed on the way and no motion is kept.
+        keep: states whose motion is kept otherwise.
+        duration: length [s], sampled every dt; or give `time`.
+        dt: between samples [s].
+        time: the sample times themselves [s], increasing.
+        start: states that do not start at rest, by name.
+        substeps: integration steps per sample; absent: as many as the actuator itself needs.
+        tolerance: of the position that these are found by [rad or m].
+        on: 'cpu', in 64 bits on all processors; or 'gpu', an NVIDIA GPU through Warp.
+        precision: of a GPU: 'single' (32 bits, sums compensated), 'fast' (its quickest functions),
+            'double'.
+
+    Returns:
+        Errors or motions of every candidate.
+
+    Raises:
+        UnknownName: a path, a state or a place to run on does not exist.
+        NotAvailable: there is no GPU.
+    """
+    check_place(on)
+    ready = prepare_simulation(actuator, bench, command, duration=duration, dt=dt, time=time, start=start)
+    P, numbers = _candidates(ready.system, vary)
+    if substeps is None:
+        options: dict[str, Any] = {"start": start, "tolerance": tolerance, "warn": False}
+        substeps = simulate(actuator, bench, command, time=ready.times, **options).substeps
+    n = check_substeps(substeps)
+    S = np.broadcast_to(np.array(list(ready.start.values())), (len(P), len(ready.start)))
+    signals, error = {}, None
+    if measured is not None:
+        error = _errors(ready, P, S, n, measured, on, precision)
+    else:
+        kept = _motions(ready, P, S, n, tuple(keep), on, precision)
+        signals = {name: kept[:, :, i] for i, name in enumerate(keep)}
+    return Many(time=ready.times, vary=numbers, signals=signals, error=error, substeps=n, on=on)
+
+
+def _candidates(system: ActuatorSystem, vary: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """(parameters, a row for each candidate; the numbers given, by path)."""
+    names = system.parameters
+    numbers = {path: np.atleast_1d(np.asarray(values, float)) for path, values in vary.items()}
+    if not numbers:
+        raise InvalidValue("vary is empty; expected paths with a number for each candidate")
+    count = max(len(values) for values in numbers.values())
+    for path, values in numbers.items():
+        if path == DELAY or path not in names:
+            raise UnknownName("parameter to vary", path, (name for name in names if name != DELAY))
+        if values.ndim != 1 or len(values) not in (1, count):
+            raise InvalidValue(f"vary has {values.shape} numbers for {path}; expected {count}, one each")
+    P = np.tile(np.array(list(names.values())), (count, 1))
+    for path, values in numbers.items():
+        P[:, list(names).index(path)] = values
+    return P, {path: np.broadcast_to(values, count).copy() for path, values in numbers.items()}
+
+
+def _errors(
+    ready: SimulationInputs, P: np.ndarray, S: np.ndarray, n: int, measured: Any, on: str, precision: str
+) -> np.ndarray:
+    given = np.asarray(measured, float)
+    if given.shape != ready.times.shape:
+        raise SignalError(f"measured has shape {given.shape}; expected {ready.times.shape}, one a sample")
+    if not np.isfinite(given).any():
+        raise SignalError("measured has no finite number; expected at least one")
+    loops = kernels(ready.system)
+    log = loops.batch(ready.rows)
+    seen = np.full(log.n_samples, np.nan)
+    seen[ready.samples] = given
+    cost = loops.cost(P, S, log, n, seen, on=on, precision=precision)[:, 0]
+    return np.sqrt(2.0 * cost / np.isfinite(given).sum())
+
+
+def _motions(
+    ready: SimulationInputs,
+    P: np.ndarray,
+    S: np.ndarray,
+    n: int,
+    keep: tuple[str, ...],
+    on: str,
+    precision: str,
+) -> np.ndarray:
+    """The states that are kept, (candidates, samples, states)."""
+    for name in keep:
+        if name not in ready.system.states:
+            raise UnknownName("state", name, ready.system.states)
+    size = len(P), len(ready.times), len(keep)
+    found = new_array("the motion of all candidates", "give `measured`, or fewer candidates", *size)
+    if on == "gpu":
+        system = ActuatorSystem(
+            actuator=ready.system.actuator, bench=ready.system.bench, inputs=ready.system.inputs, outputs=keep
+        )
+        log = kernels(system).batch(ready.rows)
+        found[:] = outputs(system, P, S, log, n, precision=precision)[:, ready.samples]
+        return found
+    loops = kernels(ready.system)
+    columns = [ready.system.states.index(name) for name in keep]
+    for first in range(0, len(P), TOGETHER):
+        some = slice(first, first + TOGETHER)
+        logs = loops.batch([ready.rows] * len(P[some]))
+        states = loops.trajectory(P[some], S[some], logs, n)
+        found[some] = states.reshape(len(P[some]), -1, states.shape[1])[:, ready.samples][:, :, columns]
+    return found

@@ -93,8 +93,17 @@ class HostedSystem(ActuatorSystem):
         return tuple(name for name in self.inputs if name in self.actuator.drive.targets)
 
     def begin(self, p: Row, q: Scalar, v: Scalar, targets: Row) -> Results:
-        """The states of a joint at this position and velocity, as cold as its surroundings, whose targets
-        were asked all along."""
+        """The states of a joint as cold as its surroundings, whose targets were asked all along.
+
+        Args:
+            p: parameters, in order.
+            q: position of the joint [rad].
+            v: velocity of the joint [rad/s].
+            targets: what its drive follows, in order.
+
+        Returns:
+            The states, in order.
+        """
         actuator, _ = self.with_parameters(p)
         asked = dict(zip(self.targets, targets, strict=True))
         state = actuator.initial_state(asked, position=q, velocity=v)
@@ -119,16 +128,34 @@ class HostedSystem(ActuatorSystem):
         return self.input_values(u)["inertia"] + self.armature(p)
 
     def load_seen(self, p: Row, u: Row, v_before: Scalar, v: Scalar, effort: Scalar, h: Scalar) -> Scalar:
-        """The load that must have acted over the last h seconds,
-        in which an effort took the joint from v_before to v [N m]."""
+        """The load that must have acted over the last step.
+
+        Args:
+            p: parameters, in order.
+            u: inputs of that step, in order.
+            v_before: velocity of the joint at its start [rad/s].
+            v: velocity of the joint at its end [rad/s].
+            effort: mean torque that the actuator put there [N m].
+            h: its length [s].
+
+        Returns:
+            Torque on the joint [N m].
+        """
         return self.moved_inertia(p, u) * (v - v_before) / h - effort
 
 
 def hosted_system(
     actuator: Actuator, asked: Sequence[str] | None = None, *, switched: bool = False
 ) -> HostedSystem:
-    """The system of an actuator on a joint that somebody else moves; its inputs are inertia, load, what its
-    drive follows or those of these signals that are `asked`, and whether it is on where that may be switched.
+    """The system of an actuator on a joint that somebody else moves.
+
+    Args:
+        actuator: its parts.
+        asked: signals that are inputs besides inertia and load; absent: what its drive follows.
+        switched: whether it may be switched off: `enabled` is an input then.
+
+    Returns:
+        The system; inertia [kg m^2] and load [N m] of the joint come first among its inputs.
     """
     targets = actuator.drive.targets if asked is None else asked
     inputs = ("inertia", "load", *targets, *(("enabled",) if switched else ()))

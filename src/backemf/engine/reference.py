@@ -12,26 +12,13 @@ import numpy as np
 from jax import lax
 
 from .compile.compiler import Structure
-from .rows import DELAY, NO_SPLIT, PAIRS, STEEPEST, HeldInputs
+from .rows import DELAY, NO_SPLIT, STEEPEST, HeldInputs, corrected_pairs
 from .system import System
 
 
-class _ByKey:
-    """A system that compares by its structure, so that compiled functions are shared by equal ones."""
-
-    def __init__(self, system: System):
-        self.system, self.key = system, system.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByKey) and self.key == other.key
-
-
 @functools.lru_cache(maxsize=64)
-def _compile_trajectory(by_key: _ByKey, delayed: bool) -> Any:
-    return jax.jit(functools.partial(_scan, by_key.system, delayed))
+def _compile_trajectory(structure: Structure, delayed: bool) -> Any:
+    return jax.jit(functools.partial(_scan, structure.system, delayed))
 
 
 def _scan(system: System, delayed: bool, p: Any, s0: Any, rows: HeldInputs, n: Any) -> Any:
@@ -64,9 +51,20 @@ def parts(switch: Any, dt: Any, n: Any, later: Any = 0.0) -> tuple[Any, Any, Any
 
 
 def run(system: System, p: Any, s0: Any, rows: HeldInputs, substeps: int) -> np.ndarray:
-    """States at every sample, one row more than the intervals."""
+    """Run one log.
+
+    Args:
+        system: what runs.
+        p: parameters, in order.
+        s0: start states, in order.
+        rows: the inputs.
+        substeps: steps from one sample to the next.
+
+    Returns:
+        States at every sample, one row more than the intervals.
+    """
     with jax.enable_x64(True):
-        f = _compile_trajectory(_ByKey(system), bool(np.any(rows.switch)))
+        f = _compile_trajectory(Structure(system), bool(np.any(rows.switch)))
         args = tuple(jnp.asarray(float(x)) for x in p), tuple(jnp.asarray(float(x)) for x in s0)
         return np.asarray(
             f(*args, HeldInputs(*(jnp.asarray(x, dtype=jnp.float64) for x in rows)), jnp.asarray(substeps))
@@ -74,7 +72,17 @@ def run(system: System, p: Any, s0: Any, rows: HeldInputs, substeps: int) -> np.
 
 
 def kernel(kind: str, system: System, free: Sequence[str], start: Sequence[str]) -> Callable[..., None]:
-    """A function with the arguments of the compiled kernel of that kind."""
+    """A function with the arguments of the compiled kernel of that kind.
+
+    Args:
+        kind: 'trajectory', 'cost', 'sensitivities' or 'normal'.
+        system: what runs.
+        free: parameters, by path, that derivatives are taken in.
+        start: states whose start values are free too.
+
+    Returns:
+        It writes its results into arrays, as the compiled one does.
+    """
     loops = {"trajectory": _trajectory, "sensitivities": _sensitivities, "normal": _normal, "cost": _cost}
     return functools.partial(loops[kind], _outputs(Structure(system), tuple(free), tuple(start)))
 
@@ -90,41 +98,24 @@ class _Outputs:
 
     def __init__(self, system: System, free: Sequence[str], start: Sequence[str]):
         self.system, self.start = system, [system.states.index(name) for name in start]
-        self.free, self.delay = (
-            [list(system.parameters).index(path) for path in free],
-            list(free).index(DELAY) if DELAY in free else None,
-        )
-        self.pairs = [
-            (system.states.index(q), system.states.index(w)) for q, w in PAIRS if q in system.states
-        ]
+        self.free = [list(system.parameters).index(path) for path in free]
+        self.delay = list(free).index(DELAY) if DELAY in free else None
+        self.pairs = corrected_pairs(system.states)
         self.values = jax.jit(self.function)
         self.slopes = jax.jit(jax.jacfwd(self.function))
 
     def case(
-        self,
-        c: int,
-        n: int,
-        P: Any,
-        S: Any,
-        which: Any,
-        offsets: Any,
-        values: Any,
-        before: Any,
-        switch: Any,
-        dt: Any,
-        bandwidth: float,
-        seen: Any,
-        reset: Any,
-        reset_to: Any,
+        self, c: int, n: int, P: Any, S: Any, which: Any, offsets: Any, *rest: Any
     ) -> tuple[slice, tuple[Any, ...]]:
         """The samples of a case, and the arguments of `function` for it."""
+        *held, bandwidth, seen, reset, reset_to = rest
         at = slice(offsets[which[c]], offsets[which[c] + 1])
         size = at.stop - at.start
         seen = seen[at] if len(seen) else np.full(size, np.nan)
         reset, reset_to = (
             (reset[at], reset_to[at]) if len(reset) else (np.zeros(size, bool), np.zeros((size, 2)))
         )
-        rows = (values[at], before[at], switch[at], dt[at], seen, reset, reset_to)
+        rows = (*(x[at] for x in held), seen, reset, reset_to)
         chosen = np.concatenate([P[c, self.free], S[c, self.start]])
         return at, (chosen, P[c], S[c], rows, n, bandwidth)
 
@@ -167,26 +158,13 @@ class _Outputs:
 
 
 def _trajectory(
-    outputs: _Outputs,
-    first: int,
-    last: int,
-    n: int,
-    P: Any,
-    S: Any,
-    which: Any,
-    offsets: Any,
-    values: Any,
-    before: Any,
-    switch: Any,
-    dt: Any,
-    states: Any,
+    outputs: _Outputs, first: int, last: int, n: int, P: Any, S: Any, which: Any, offsets: Any, *rest: Any
 ) -> None:
+    *held, states = rest
     for c in range(first, last):
-        at = slice(offsets[which[c]], offsets[which[c] + 1])
-        held = slice(at.start, at.stop - 1)
-        states[at] = run(
-            outputs.system, P[c], S[c], HeldInputs(values[held], before[held], switch[held], dt[held]), n
-        )
+        begin, end = offsets[which[c]], offsets[which[c] + 1]
+        rows = HeldInputs(*(x[begin : end - 1] for x in held))
+        states[begin:end] = run(outputs.system, P[c], S[c], rows, n)
 
 
 def _sensitivities(outputs: _Outputs, first: int, last: int, n: int, *rest: Any) -> None:
@@ -246,9 +224,20 @@ class PlainStepper:
         self.once = jax.jit(jax.vmap(step, (0, 0, 0, None)))
 
     def prepare(self, P: np.ndarray, H: np.ndarray) -> None:
+        """Keep the parameters as they are."""
         H[:] = P
 
     def step(self, n: int, H: np.ndarray, S: np.ndarray, U: np.ndarray, h: float, after: np.ndarray) -> None:
+        """Step every actuator.
+
+        Args:
+            n: steps.
+            H: parameters, a row for each actuator.
+            S: states likewise.
+            U: inputs likewise.
+            h: length of a step [s].
+            after: takes the states, and what else a step gives.
+        """
         with jax.enable_x64(True):
             extra = 0.0
             for _ in range(n):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, SignalError
+from ..physics.maths import is_whole
 
 DELAY = "drive.delay"
 """The one parameter that acts through the rows and not through the step."""
@@ -21,6 +22,11 @@ NO_SPLIT = 1e-9
 STEEPEST = 0.65
 """Largest bandwidth times sample interval of the observer;
 a larger product counts as this one, or the correction would overshoot."""
+
+
+def corrected_pairs(states: Sequence[str]) -> list[tuple[int, int]]:
+    """(position, velocity) of `PAIRS` as places among the states of a system."""
+    return [(states.index(q), states.index(w)) for q, w in PAIRS if q in states]
 
 
 class HeldInputs(NamedTuple):
@@ -38,10 +44,28 @@ class HeldInputs(NamedTuple):
     dt: Any
     """Length of each interval [s]."""
 
+    several = False
+    """Whether it may hold more than one log; then results have an axis for them."""
+
+    def as_batch(self, n_inputs: int) -> Batch:
+        """It, checked, as a batch of one."""
+        return batch(self, n_inputs)
+
 
 def hold_inputs(
     values: np.ndarray, dt: np.ndarray, before: np.ndarray | None = None, switch: np.ndarray | None = None
 ) -> HeldInputs:
+    """Rows of inputs, without switches inside intervals unless they are given.
+
+    Args:
+        values: a row for each interval.
+        dt: length of each interval [s].
+        before: what acts in an interval until the command switches.
+        switch: at which share of the interval it does.
+
+    Returns:
+        The rows.
+    """
     return HeldInputs(
         values, values if before is None else before, np.zeros(len(values)) if switch is None else switch, dt
     )
@@ -129,6 +153,12 @@ class Batch:
     """Length of the interval after each sample [s]; what stands at a log's last sample is not used."""
     offsets: np.ndarray
 
+    several = True
+
+    def as_batch(self, n_inputs: int) -> Batch:
+        """Itself: it was checked when it was made."""
+        return self
+
     @property
     def n_logs(self) -> int:
         return len(self.offsets) - 1
@@ -170,9 +200,10 @@ class Resets(NamedTuple):
 
 def batch(logs: HeldInputs | Sequence[HeldInputs], n_inputs: int) -> Batch:
     """Check logs and put them one after the other."""
+    single = isinstance(logs, HeldInputs)
     parts = [
-        _check_rows(rows, n_inputs, "" if isinstance(logs, HeldInputs) else f" of log {i}")
-        for i, rows in enumerate([logs] if isinstance(logs, HeldInputs) else logs)
+        _check_rows(rows, n_inputs, "" if single else f" of log {i}")
+        for i, rows in enumerate([logs] if single else logs)
     ]
     if not parts:
         raise InvalidValue("no logs were given; expected at least one")
@@ -224,7 +255,7 @@ def _array(values: Any, dimensions: int) -> np.ndarray:
 
 def check_substeps(substeps: Any) -> int:
     """A number of steps per sample, or an error that says what was given."""
-    if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
+    if not is_whole(substeps) or substeps < 1:
         raise InvalidValue(f"substeps is {substeps!r}; expected a whole number of at least 1")
     return int(substeps)
 
@@ -239,7 +270,16 @@ def _to_samples(array: np.ndarray, n: int, last: np.ndarray) -> np.ndarray:
 
 
 def check_finite(name: str, array: np.ndarray, *, gaps: bool = False) -> None:
-    """Refuse infinities, and NaN unless gaps are allowed."""
+    """Refuse infinities, and NaN unless gaps are allowed.
+
+    Args:
+        name: of the array, for the error.
+        array: with samples along its first axis.
+        gaps: whether NaN may stand for what was not measured.
+
+    Raises:
+        SignalError: there is one; the text says where.
+    """
     bad = np.isinf(array) if gaps else ~np.isfinite(array)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)

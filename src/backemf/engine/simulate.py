@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,9 +17,8 @@ from ..physics.bench import Bench
 from ..physics.maths import is_number
 from ..signal import Command, moments
 from ..tables import NotebookDisplay, Overview, frame
-from . import candidates
-from .compile.kernels import kernels, new_array
-from .rows import DELAY, Delay, HeldInputs, check_substeps, hold_inputs, split
+from .compile.kernels import kernels
+from .rows import Delay, HeldInputs, check_substeps, hold_inputs, split
 from .system import ActuatorSystem, EnergySystem
 
 FINEST = 10e-6
@@ -46,27 +45,52 @@ def simulate(
 ) -> Trajectory:
     """Simulate an actuator on a bench.
 
-    command     a number, an array of samples, a function of time (`step`, `sine`, ...), for the drive's own
-                target; or a mapping of several: targets, `enabled`, `supply`, `inertia` and `load` for a
-                recorded bench. A command of `be.signal` jumps at its very moment, between samples too.
-    duration    length in seconds, sampled every dt; or give the sample times themselves as `time`.
-    start       states that do not start at rest, by name.
-    substeps    integration steps per sample. Without it they are doubled until position changes by less than
-                `tolerance` (rad or m), never finer than 10 us.
-    energy      also keep the energy book.
-    engine      'compiled' machine code, the 'reference' in JAX, or 'auto': compiled wherever that is
-                possible. The first run of a new kind of actuator compiles for a second or two; the result is
-                kept on disk.
-    warn        also warn of the trajectory's findings: a motion that runs away, a tolerance that is missed.
+    The first run of a new kind of actuator compiles for a second or two; the result is kept on disk.
+
+    Args:
+        actuator: what moves.
+        bench: what its output carries.
+        command: a number, an array of samples, a function of time (`step`, `sine`, ...), for the drive's
+            own target; or a mapping of several: targets, `enabled`, `supply`, `inertia` and `load` for a
+            recorded bench. A command of `be.signal` jumps at its very moment, between samples too.
+        duration: length [s], sampled every dt; or give `time`.
+        dt: between samples [s].
+        time: the sample times themselves [s], increasing.
+        start: states that do not start at rest, by name.
+        substeps: integration steps per sample; absent: doubled until position changes by less than
+            `tolerance`, never finer than 10 us.
+        tolerance: of the position [rad or m].
+        energy: also keep the energy book.
+        engine: 'compiled' machine code, the 'reference' in JAX, or 'auto': compiled wherever that is
+            possible.
+        warn: also warn of the trajectory's findings: a motion that runs away, a tolerance that is missed.
+
+    Returns:
+        Every state, signal and input at the sample times, at the output's side of the gears.
+
+    Raises:
+        InvalidValue: a number or the order of the arguments is wrong.
+        MissingValue: an input, a duration or an inertia is missing.
+        SignalError: a series does not fit the sample times, or is not finite.
     """
     if not isinstance(actuator, Actuator) or not isinstance(bench, Bench):
         given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
         raise InvalidValue(f"simulate was given {given}; expected simulate(actuator, bench, command)")
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
-    times, inputs, in_force, system, s0, rows, samples = prepare_simulation(
-        actuator, bench, command, duration=duration, dt=dt, time=time, start=start
-    )
+    ready = prepare_simulation(actuator, bench, command, duration=duration, dt=dt, time=time, start=start)
+    run = _trajectory(ready, engine, substeps, tolerance, energy)
+    for finding in run.findings if warn else ():
+        warnings.warn(str(finding), BackemfWarning, stacklevel=2)
+    return run
+
+
+def _trajectory(
+    ready: SimulationInputs, engine: str, substeps: int | None, tolerance: float, energy: bool
+) -> Trajectory:
+    """Run what is ready, as `simulate` was asked to."""
+    times, inputs, in_force, system, s0, rows, samples = ready
+    actuator, bench = system.actuator, system.bench
     runner = _runner(engine, system, list(s0.values()), rows)
     states, books, n, change = _run(runner, rows, substeps, tolerance, energy, actuator.drive.period)
     states = states[samples]
@@ -76,9 +100,6 @@ def simulate(
         book = {name: books[samples, k] for k, name in enumerate(energy_book.FLOWS)}
         with np.errstate(invalid="ignore", over="ignore"):
             book["stored"] = np.asarray(energy_book.stored_energy(actuator, bench, shown, inputs), float)
-    findings = _findings(states, change, tolerance)
-    for finding in findings if warn else ():
-        warnings.warn(str(finding), BackemfWarning, stacklevel=2)
     return Trajectory(
         time=times,
         signals=shown,
@@ -87,7 +108,7 @@ def simulate(
         substeps=n,
         refinement=change,
         energy=book,
-        findings=findings,
+        findings=_findings(states, change, tolerance),
     )
 
 
@@ -116,7 +137,23 @@ def prepare_simulation(
     time: Any,
     start: Mapping[str, float] | None,
 ) -> SimulationInputs:
-    """The arguments of `simulate`, checked and laid out."""
+    """The arguments of `simulate`, checked and laid out.
+
+    Args:
+        actuator: what moves.
+        bench: what its output carries.
+        command: as `simulate` takes it.
+        duration: length [s]; None: that of `time`, or of the command's samples.
+        dt: between samples [s].
+        time: the sample times themselves [s], or None.
+        start: states that do not start at rest, by name.
+
+    Returns:
+        What the engines take.
+
+    Raises:
+        BackemfError: as `simulate`.
+    """
     times = _times(duration, dt, time, command)
     inputs = _inputs(actuator, bench, command, times)
     _check_inertia(actuator, bench, inputs)
@@ -174,8 +211,6 @@ def _runner(engine: str, system: ActuatorSystem, s0: list[float], rows: HeldInpu
 
             states = reference.run(asked, p, start, rows, n)
         else:
-            from .compile.kernels import kernels
-
             states = kernels(asked, fallback=engine == "auto").trajectory(p, start, rows, n)
         return states[:, :n_states], states[:, n_states:] if energy else None
 
@@ -415,6 +450,7 @@ class Trajectory(NotebookDisplay):
         return len(self.time)
 
     def overview(self) -> Overview:
+        """Its signals at a glance."""
         seconds, n = self.time[-1] - self.time[0], len(self)
         rows = [
             (name, float(v[0]), float(v[-1]), float(np.min(v)), float(np.max(v)))
@@ -448,146 +484,3 @@ class Trajectory(NotebookDisplay):
     def final_state(self) -> dict[str, float]:
         """The state at the last sample, to start another run from."""
         return {name: float(self.signals[name][-1]) for name in self.actuator.states}
-
-
-TOGETHER = 64
-"""Candidates that the processor runs in one call where their motion is kept."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Many:
-    """What became of every candidate."""
-
-    time: np.ndarray
-    vary: dict[str, np.ndarray]
-    """The numbers of the candidates, by path."""
-    signals: dict[str, np.ndarray]
-    """States over time, (candidates, samples); empty where only errors were asked for."""
-    error: np.ndarray | None
-    """Root mean square of position less what was measured, for each candidate [rad or m]."""
-    substeps: int
-    on: str
-
-    def __len__(self) -> int:
-        return len(next(iter(self.vary.values())))
-
-    @property
-    def best(self) -> dict[str, float]:
-        """The numbers of the candidate with the least error."""
-        if self.error is None:
-            raise InvalidValue("no candidate is the best: simulate_many was not given what was measured")
-        k = int(np.nanargmin(self.error))
-        return {path: float(values[k]) for path, values in self.vary.items()}
-
-
-def simulate_many(
-    actuator: Actuator,
-    bench: Bench,
-    command: Any = None,
-    *,
-    vary: Mapping[str, Any],
-    measured: Any = None,
-    keep: Sequence[str] = ("position",),
-    duration: float | None = None,
-    dt: float = 0.001,
-    time: Any = None,
-    start: Mapping[str, float] | None = None,
-    substeps: int | None = None,
-    tolerance: float = 1e-4,
-    on: str = "cpu",
-    precision: str = "single",
-) -> Many:
-    """Simulate one command for many candidates.
-
-    vary        path -> numbers, one for each candidate: parameters of the actuator, or `bench.mass` and the
-                like; everything else is the actuator's and the bench's
-    measured    position at the sample times, NaN where it was not measured: then errors are summed on the way
-                and no motion is kept
-    keep        states whose motion is kept otherwise
-    substeps    integration steps per sample; without it as many as the actuator itself needs (`simulate`)
-    on          'cpu', in 64 bits on all processors; or 'gpu', an NVIDIA GPU through Warp
-    precision   of a GPU: 'single' (32 bits, sums compensated), 'fast' (its quickest functions), 'double'
-
-    The command and the rest are `simulate`'s.
-    """
-    candidates.check_place(on)
-    ready = prepare_simulation(actuator, bench, command, duration=duration, dt=dt, time=time, start=start)
-    P, numbers = _candidates(ready.system, vary)
-    if substeps is None:
-        options: dict[str, Any] = {"start": start, "tolerance": tolerance, "warn": False}
-        substeps = simulate(actuator, bench, command, time=ready.times, **options).substeps
-    n = check_substeps(substeps)
-    S = np.broadcast_to(np.array(list(ready.start.values())), (len(P), len(ready.start)))
-    signals, error = {}, None
-    if measured is not None:
-        error = _errors(ready, P, S, n, measured, on, precision)
-    else:
-        for name in keep:
-            if name not in ready.system.states:
-                raise UnknownName("state", name, ready.system.states)
-        kept = _motions(ready, P, S, n, tuple(keep), on, precision)
-        signals = {name: kept[:, :, i] for i, name in enumerate(keep)}
-    return Many(time=ready.times, vary=numbers, signals=signals, error=error, substeps=n, on=on)
-
-
-def _candidates(system: ActuatorSystem, vary: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """(parameters, a row for each candidate; the numbers given, by path)."""
-    names = system.parameters
-    numbers = {path: np.atleast_1d(np.asarray(values, float)) for path, values in vary.items()}
-    if not numbers:
-        raise InvalidValue("vary is empty; expected paths with a number for each candidate")
-    count = max(len(values) for values in numbers.values())
-    for path, values in numbers.items():
-        if path == DELAY or path not in names:
-            raise UnknownName("parameter to vary", path, (name for name in names if name != DELAY))
-        if values.ndim != 1 or len(values) not in (1, count):
-            raise InvalidValue(f"vary has {values.shape} numbers for {path}; expected {count}, one each")
-    P = np.tile(np.array(list(names.values())), (count, 1))
-    for path, values in numbers.items():
-        P[:, list(names).index(path)] = values
-    return P, {path: np.broadcast_to(values, count).copy() for path, values in numbers.items()}
-
-
-def _errors(
-    ready: SimulationInputs, P: np.ndarray, S: np.ndarray, n: int, measured: Any, on: str, precision: str
-) -> np.ndarray:
-    given = np.asarray(measured, float)
-    if given.shape != ready.times.shape:
-        raise SignalError(f"measured has shape {given.shape}; expected {ready.times.shape}, one a sample")
-    if not np.isfinite(given).any():
-        raise SignalError("measured has no finite number; expected at least one")
-    loops = kernels(ready.system)
-    log = loops.batch(ready.rows)
-    seen = np.full(log.n_samples, np.nan)
-    seen[ready.samples] = given
-    cost = loops.cost(P, S, log, n, seen, on=on, precision=precision)[:, 0]
-    return np.sqrt(2.0 * cost / np.isfinite(given).sum())
-
-
-def _motions(
-    ready: SimulationInputs,
-    P: np.ndarray,
-    S: np.ndarray,
-    n: int,
-    keep: tuple[str, ...],
-    on: str,
-    precision: str,
-) -> np.ndarray:
-    """The states that are kept, (candidates, samples, states)."""
-    size = len(P), len(ready.times), len(keep)
-    found = new_array("the motion of all candidates", "give `measured`, or fewer candidates", *size)
-    if on == "gpu":
-        system = ActuatorSystem(
-            actuator=ready.system.actuator, bench=ready.system.bench, inputs=ready.system.inputs, outputs=keep
-        )
-        log = kernels(system).batch(ready.rows)
-        found[:] = candidates.outputs(system, P, S, log, n, precision=precision)[:, ready.samples]
-        return found
-    loops = kernels(ready.system)
-    columns = [ready.system.states.index(name) for name in keep]
-    for first in range(0, len(P), TOGETHER):
-        some = slice(first, first + TOGETHER)
-        logs = loops.batch([ready.rows] * len(P[some]))
-        states = loops.trajectory(P[some], S[some], logs, n)
-        found[some] = states.reshape(len(P[some]), -1, states.shape[1])[:, ready.samples][:, :, columns]
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,8 +19,8 @@ Results = tuple[Scalar, ...]
 
 
 class System(Protocol):
-    """What the engines run: the names of the numbers, and functions on plain tuples in the order of these
-    names.
+    """What the engines run: the names of the numbers, and functions on plain tuples of parameters p, states s
+    and inputs u in the order of these names.
 
     `step(p, s, u, h)` gives the states after h seconds, then what `extra` names; `observe(p, s, u)` the
     outputs at a moment, for the inputs that hold from it on.
@@ -41,9 +41,14 @@ class System(Protocol):
         """Equal for systems that differ only in numbers."""
         ...
 
-    def initial_state(self, **given: float) -> dict[str, float]: ...
-    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results: ...
-    def observe(self, p: Row, s: Row, u: Row) -> Results: ...
+    def initial_state(self, **given: float) -> dict[str, float]:
+        """A state at rest, with what is given put in."""
+        ...
+
+    @property
+    def step(self) -> Callable[[Row, Row, Row, Scalar], Results]: ...
+    @property
+    def observe(self) -> Callable[[Row, Row, Row], Results]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,33 +78,56 @@ class ActuatorSystem:
         return structure(self.actuator), structure(self.bench), self.inputs, self.outputs
 
     def initial_state(self, **given: float) -> dict[str, float]:
+        """A state at rest, with what is given put in."""
         return self.actuator.initial_state(**given)
 
     def with_parameters(self, p: Row) -> tuple[Actuator, Bench]:
+        """Its actuator and bench with these numbers."""
         values = dict(zip(self.parameters, p, strict=True))
         mine = {path: v for path, v in values.items() if path not in parameters(self.bench, "bench.")}
         theirs = {path: v for path, v in values.items() if path not in mine}
         return substitute(self.actuator, mine), substitute(self.bench, theirs, "bench.")
 
     def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
-        """The state after h seconds."""
+        """Take one step.
+
+        Args:
+            p: parameters, in the order of their names.
+            s: states likewise.
+            u: inputs likewise, which hold from this moment on.
+            h: length of the step [s].
+
+        Returns:
+            The states after it, then what `extra` names.
+        """
         actuator, bench = self.with_parameters(p)
         after = native.step(
-            actuator, bench, self.state_values(s), bench.corrected(self.input_values(u)), h
+            actuator, bench, self.state_values(s), bench.correct_inputs(self.input_values(u)), h
         ).state
         return tuple(after[name] for name in self.states)
 
     def observe(self, p: Row, s: Row, u: Row) -> Results:
-        """The outputs at a moment, for the state and the inputs that hold from it on."""
+        """Look at a moment.
+
+        Args:
+            p: parameters, in the order of their names.
+            s: states likewise.
+            u: inputs likewise, which hold from this moment on.
+
+        Returns:
+            The outputs.
+        """
         actuator, bench = self.with_parameters(p)
         state = self.state_values(s)
-        seen = {**signals(actuator, state, bench.corrected(self.input_values(u))), **state}
+        seen = {**signals(actuator, state, bench.correct_inputs(self.input_values(u))), **state}
         return tuple(seen[name] for name in self.outputs)
 
     def state_values(self, s: Row) -> dict[str, Scalar]:
+        """States by name."""
         return dict(zip(self.states, s, strict=True))
 
     def input_values(self, u: Row) -> dict[str, Scalar]:
+        """Inputs by name."""
         return dict(zip(self.inputs, u, strict=True))
 
 

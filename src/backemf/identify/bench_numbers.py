@@ -77,7 +77,16 @@ def measured_parameters(logs: Sequence[Log], taken: Sequence[str] = ()) -> list[
 
 
 def supplies(actuator: Actuator, logs: Sequence[Log], taken: Sequence[str] = ()) -> list[Parameter]:
-    """The supply: a factor on what each log recorded, or the stated voltage of the logs that share it."""
+    """The supply: a factor on what each log recorded, or the stated voltage of the logs that share it.
+
+    Args:
+        actuator: whose drive states the voltage where a log does not.
+        logs: of benches.
+        taken: paths that are free already.
+
+    Returns:
+        The free numbers; none where nobody states a voltage.
+    """
     if "bench.supply_factor" not in taken and any("supply" in log for log in logs):
         numbers = []
         for k, log in enumerate(logs):
@@ -107,8 +116,16 @@ def supplies(actuator: Actuator, logs: Sequence[Log], taken: Sequence[str] = ())
 
 
 def within_tolerance(actuator: Actuator, logs: Sequence[Log], taken: Sequence[str]) -> list[Parameter]:
-    """Everything about the bench and the recording that a tolerance allows to move; `taken` are free
-    already."""
+    """Everything about the bench and the recording that a tolerance allows to move.
+
+    Args:
+        actuator: the start of the fit.
+        logs: of benches.
+        taken: paths that are free already.
+
+    Returns:
+        The free numbers of benches, supplies and latency.
+    """
     more = [*measured_parameters(logs, taken), *supplies(actuator, logs, taken)]
     # A drive that states its period says when it looks.
     if actuator.drive.target and actuator.drive.period is None and "drive.delay" not in taken:
@@ -173,7 +190,16 @@ def latency_of(of_bench: Sequence[BenchNumber]) -> float | None:
 
 
 def as_late(actuator: Actuator, logs: Sequence[Log], of_bench: Sequence[BenchNumber]) -> list[Parameter]:
-    """The latency that a fit found, earlier than the time stamp too, as a number to start from and leave."""
+    """The latency that a fit found, earlier than the time stamp too.
+
+    Args:
+        actuator: with the drive's own delay.
+        logs: whose usual step sets the tolerance.
+        of_bench: what the fit found beside the actuator.
+
+    Returns:
+        One number to start from and leave; none where the fit did not look for it.
+    """
     late = latency_of(of_bench)
     if late is None:
         return []

@@ -102,8 +102,16 @@ class CauseTrial(NamedTuple):
 
 
 def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
-    """What is wrong with the bench, the latency or the sheet, by the optimum of a fit that lets them move
-    within their tolerances."""
+    """What is wrong with the bench, the latency or the sheet.
+
+    Args:
+        p: a problem that lets them move within their tolerances.
+        x: its optimum.
+        robust: weighted error beyond which one counts less; infinite where noise explains all.
+
+    Yields:
+        Angles and latency, and one finding of the likeliest cause with those that look like it.
+    """
     yield from _angles(p, x)
     late = list(_latency(p, x))
     yield from late
@@ -242,7 +250,7 @@ def move_commands(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
     on a clock that runs slower by `drift`."""
     t0 = log.time[0]
     times = t0 + (log.time - shift - t0) / (1.0 + drift)
-    late = {n: Signal(time=log.time, values=s.held(times)) for n, s in log.signals.items() if n in ASKED}
+    late = {n: Signal(time=log.time, values=s.hold_at(times)) for n, s in log.signals.items() if n in ASKED}
     for n in log.commands:  # known between the samples too
         s = log.signals[n]
         late[n] = Signal(time=t0 + (s.time - t0) * (1.0 + drift) + shift, values=s.values)
@@ -250,7 +258,17 @@ def move_commands(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
 
 
 def drifting(p: Problem, x: np.ndarray, robust: float, logs: Sequence[Log]) -> Iterator[Finding]:
-    """A command on a clock of its own that runs at another rate; the latency is refitted meanwhile."""
+    """A command on a clock of its own that runs at another rate; the latency is refitted meanwhile.
+
+    Args:
+        p: a problem over these logs.
+        x: its optimum.
+        robust: weighted error beyond which one counts less.
+        logs: the recordings, from which commands are moved.
+
+    Yields:
+        One finding, or none.
+    """
     if not p.actuator.drive.target:
         return
     n = max(1, p.substeps // 2)

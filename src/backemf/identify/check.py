@@ -123,6 +123,14 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     Args:
         actuator: where a fit would start.
         logs: recordings of one bench or several.
+        options: what one may ask.
+
+    Returns:
+        The verdict, the findings, and the error to expect of each parameter.
+
+    Raises:
+        InvalidValue: the arguments are in the wrong order, or no actuator and logs.
+        MissingValue: there are no logs, or one holds a single sample.
     """
     free_paths, prior = options.free_paths, options.prior
     actuator, logs = actuator_and_logs("check", actuator, logs)

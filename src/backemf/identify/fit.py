@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..engine.candidates import check_place
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..logs.benches import bench_name
-from ..logs.log import Log, actuator_and_logs
+from ..logs.log import Log, actuator_and_logs, several
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..results.fit_result import Fit, FittedLog
@@ -39,6 +39,9 @@ def run_fit(
         options: what one may ask.
         begin: numbers of others of its make, by path: tried first, and the only start where they lead to the
             noise of the recordings.
+
+    Returns:
+        The fitted actuator, with an error on every number and what stands against it.
     """
     started_at = time.process_time()
     plant = build_plant(actuator, logs, options)
@@ -55,13 +58,26 @@ fit = takes(FitOptions)(run_fit)
 
 
 def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions, verb: str = "fit") -> Plant:
-    """What carries the joints of these logs, with its starts; refuses options that do not apply to it."""
-    several = [logs] if isinstance(logs, Log) else list(logs) if isinstance(logs, Iterable) else []
-    if any(isinstance(log, Log) and log.joints for log in several):
+    """What carries the joints of these logs, with its starts.
+
+    Args:
+        actuator: where the search starts, as `run_fit` takes it.
+        logs: of benches, or of one robot.
+        options: what one may ask.
+        verb: what errors call the caller: "fit", "ladder".
+
+    Returns:
+        A bench, or a robot where one of the logs has joints.
+
+    Raises:
+        InvalidValue: an option does not apply to it, or the arguments are something else.
+    """
+    recordings = several(logs)
+    if any(isinstance(log, Log) and log.joints for log in recordings):
         from .plants.robot_plant import robot_plant
 
         options.check("robot")
-        return robot_plant(actuator, several, options)
+        return robot_plant(actuator, recordings, options)
     actuator, logs = actuator_and_logs(verb, actuator, logs)
     options.check("bench", carried_by(logs))
     if options.on != "cpu":

@@ -29,7 +29,19 @@ def fit_of(
     starts: Sequence[StartResult],
     **more: Any,
 ) -> Fit:
-    """A fit of what an optimum says; logs, time and rungs are the caller's to add."""
+    """A fit of what an optimum says; logs, time and rungs are the caller's to add.
+
+    Args:
+        optimum: with the problem that it solves.
+        actuator: as found.
+        parameters: its fitted numbers by path.
+        correlation: between their errors, in their order.
+        starts: where each start ended.
+        more: further fields of `Fit`.
+
+    Returns:
+        The fit, its time still 0.
+    """
     p = optimum.problem
     return Fit(
         actuator=actuator,
@@ -52,7 +64,17 @@ def start_of(end: StartResult) -> Start:
 
 
 def correlation_of(p: Problem, x: np.ndarray, uncertainties: Uncertainty, own: Sequence[int]) -> np.ndarray:
-    """Between the errors of some of the free numbers, by their places."""
+    """Correlation between the errors of some of the free numbers.
+
+    Args:
+        p: the problem.
+        x: its optimum.
+        uncertainties: of x.
+        own: places of the numbers that are wanted.
+
+    Returns:
+        A row and a column for each of them, in their own units.
+    """
     T = p.free.slopes(x)
     covariance = (T @ uncertainties.covariance @ T.T)[np.ix_(own, own)]
     deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
@@ -60,7 +82,16 @@ def correlation_of(p: Problem, x: np.ndarray, uncertainties: Uncertainty, own: S
 
 
 def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dict[str, FittedParameter]:
-    """Every free parameter with its error, its interval, and what tells it."""
+    """Every free parameter of the actuators with its error, its interval, and what tells it.
+
+    Args:
+        p: the problem.
+        x: its optimum.
+        uncertainties: of x.
+
+    Returns:
+        The numbers by name, without those of bench and recording.
+    """
     values = p.values(x)
     T = p.free.slopes(x)
     matrices = (uncertainties.covariance, uncertainties.if_right)
@@ -101,7 +132,16 @@ def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dic
 def bench_numbers_of(
     p: Problem, x: np.ndarray, covariance: np.ndarray | None = None
 ) -> tuple[BenchNumber, ...]:
-    """What was found of the bench and the recording; without a covariance no errors are stated."""
+    """What was found of the bench and the recording.
+
+    Args:
+        p: the problem.
+        x: its optimum.
+        covariance: of x; without it no errors are stated.
+
+    Returns:
+        One for each free number that is not the actuator's.
+    """
     covariance = np.zeros((len(x), len(x))) if covariance is None else covariance
     values, T = p.values(x), p.free.slopes(x)
     errors = np.sqrt(np.maximum(np.diag(T @ covariance @ T.T), 0.0))
@@ -134,8 +174,17 @@ NOISES = 3.0
 def of_parameters(
     p: Problem, x: np.ndarray, fitted: Mapping[str, FittedParameter], causes: Sequence[Finding]
 ) -> Iterator[Finding]:
-    """Parameters at a bound, left where they were, or away from what was stated; `causes` is what has been
-    named already."""
+    """Parameters at a bound, left where they were, or away from what was stated.
+
+    Args:
+        p: the problem.
+        x: its optimum.
+        fitted: the numbers there, by name.
+        causes: what has been named already; then no sheet is blamed.
+
+    Yields:
+        One finding for each such parameter.
+    """
     low, high = p.free.bounds()
     for k, q in enumerate(p.free.parameters):
         if q.beside:
@@ -180,7 +229,16 @@ def of_pairs(paths: Sequence[str], correlation: np.ndarray) -> Iterator[Finding]
 def of_errors(
     training: Mapping[str, float], held: Mapping[str, float], times_noise: float
 ) -> Iterator[Finding]:
-    """Errors on logs that were held out, and errors beyond the recording's noise."""
+    """Errors on logs that were held out, and errors beyond the recording's noise.
+
+    Args:
+        training: mean absolute errors by fitted log [rad or m].
+        held: the same of the logs held out.
+        times_noise: how many times the noise the errors are.
+
+    Yields:
+        Up to two findings.
+    """
     ratio = float(np.mean(list(held.values())) / np.mean(list(training.values()))) if held else None
     if ratio is not None and ratio > 1.5:
         text = f"the error on held-out logs is {ratio:.2g} times that on the fitted ones."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..logs.log import Log
@@ -32,28 +33,61 @@ def _of_bench(log: Log, name: str) -> float | None:
     return None if log.bench is None else parameters(log.bench).get(name)
 
 
-def matches(log: Log, spec: Any) -> bool:
-    """Whether a log is meant by {"gain": 8}, a name or pattern, a list of such, or a function."""
-    if callable(spec):
-        return bool(spec(log))
-    if isinstance(spec, str):
+class LogChoice(NamedTuple):
+    """Logs that somebody means."""
+
+    holds: Callable[[Log], bool]
+    """Whether a log is one of them."""
+    words: str
+    """As a person says it: "gain 16", "name log 2"."""
+    last: float | None = None
+    """The percentage that "last 40 %" names."""
+
+
+@functools.singledispatch
+def choice_of(spec: Any) -> LogChoice:
+    """The logs that {"gain": 8}, a name or pattern, a list of such, or a function of a log means."""
+    if not callable(spec):
+        raise InvalidValue(
+            f"hold_out is {spec!r}; expected a mapping such as {{'gain': 8}}, names, or a function of a log"
+        )
+    return LogChoice(lambda log: bool(spec(log)), "those of a function")
+
+
+@choice_of.register
+def _(spec: str) -> LogChoice:
+    last = LAST.fullmatch(spec.strip())
+
+    def has_name(log: Log) -> bool:
         return fnmatch.fnmatch(log.name, spec) or fnmatch.fnmatch(log.name.rpartition("/")[2], spec)
-    if isinstance(spec, Mapping):
-        for key, wanted in spec.items():
-            if key not in KEYS:
-                raise UnknownName("way to choose logs", key, KEYS)
-            value = KEYS[key](log)
-            if isinstance(value, str):
-                if not fnmatch.fnmatch(value, str(wanted)):
-                    return False
-            elif value is None or abs(value - float(wanted)) > 1e-9 * max(1.0, abs(value)):
-                return False
-        return True
-    if isinstance(spec, Sequence):
-        return any(matches(log, one) for one in spec)
-    raise InvalidValue(
-        f"hold_out is {spec!r}; expected a mapping such as {{'gain': 8}}, names, or a function of a log"
-    )
+
+    return LogChoice(has_name, spec, None if last is None else float(last[1]))
+
+
+@choice_of.register
+def _(spec: Mapping) -> LogChoice:
+    for key in spec:
+        if key not in KEYS:
+            raise UnknownName("way to choose logs", key, KEYS)
+    said = [
+        f"{key} {wanted}" if key == "name" else f"{key} {float(wanted):g}" for key, wanted in spec.items()
+    ]
+    return LogChoice(lambda log: all(_has_value(log, *item) for item in spec.items()), " and ".join(said))
+
+
+def _has_value(log: Log, key: str, wanted: Any) -> bool:
+    value = KEYS[key](log)
+    if key == "name":
+        return fnmatch.fnmatch(value, str(wanted))
+    return value is not None and abs(value - float(wanted)) <= 1e-9 * max(1.0, abs(value))
+
+
+@choice_of.register
+def _(spec: Sequence) -> LogChoice:
+    choices = [choice_of(one) for one in spec]
+    if len(choices) == 1:
+        return choices[0]
+    return LogChoice(lambda log: any(c.holds(log) for c in choices), ", ".join(c.words for c in choices))
 
 
 def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
@@ -62,7 +96,7 @@ def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
         raise MissingValue("no logs were given; expected at least one recording")
     if hold_out is None:
         return list(logs), []
-    held = [matches(log, hold_out) for log in logs]
+    held = [*map(choice_of(hold_out).holds, logs)]
     judged = [log for log, out in zip(logs, held, strict=True) if out]
     training = [log for log, out in zip(logs, held, strict=True) if not out]
     if not judged:
@@ -77,20 +111,18 @@ def split(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
 
 def divide(logs: Sequence[Log], hold_out: Any) -> tuple[list[Log], list[Log]]:
     """(logs to fit, logs to judge on); "last 40 %" parts every log in time."""
-    if isinstance(hold_out, Sequence) and not isinstance(hold_out, str) and len(hold_out) == 1:
-        hold_out = hold_out[0]
-    last = LAST.fullmatch(hold_out.strip()) if isinstance(hold_out, str) else None
-    if last is None:
+    choice = None if hold_out is None else choice_of(hold_out)
+    if choice is None or choice.last is None:
         return split(logs, hold_out)
-    share = 1.0 - float(last[1]) / 100.0
+    share = 1.0 - choice.last / 100.0
     if not 0.0 < share < 1.0:
-        raise InvalidValue(f"hold_out is {hold_out!r}; expected a share above 0 % and below 100 %")
+        raise InvalidValue(f"hold_out is {choice.words!r}; expected a share above 0 % and below 100 %")
     first, rest = [], []
     for log in logs:
         begin, end = float(log.time[0]), float(log.time[-1])
         cut = begin + share * (end - begin)
         first.append(log.between(begin, cut))
-        rest.append(replace(log.between(cut, end), name=f"{log.name} ({hold_out})"))
+        rest.append(replace(log.between(cut, end), name=f"{log.name} ({choice.words})"))
     return first, rest
 
 
@@ -108,18 +140,6 @@ def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
         )
     names = [log.name for log in logs][1 :: min(4, len(logs))]
     return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
-
-
-def in_words(hold_out: Any) -> str:
-    """What is held out, as a person says it: "gain 16", "name log 2"."""
-    if isinstance(hold_out, Mapping):
-        return " and ".join(
-            f"{key} {value:g}" if isinstance(value, (int, float)) else f"{key} {value}"
-            for key, value in hold_out.items()
-        )
-    if isinstance(hold_out, (list, tuple)):
-        return ", ".join(map(in_words, hold_out))
-    return "those of a function" if callable(hold_out) else str(hold_out)
 
 
 def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:

@@ -18,7 +18,7 @@ from ..tables import table
 from .fit import build_plant, find_optimum, make_fit
 from .fit_numbers import of_search
 from .fit_options import LadderOptions
-from .holdout import default_hold_out, folds_of, in_words, split
+from .holdout import choice_of, default_hold_out, folds_of, split
 from .optimize import Progress
 from .plants.plant import Plant
 from .search import FrictionSearch
@@ -161,7 +161,7 @@ def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
     if hold_out is None:
         hold_out, words_ = default_hold_out(logs)
     else:
-        words_ = f"the logs held out ({in_words(hold_out)})"
+        words_ = f"the logs held out ({choice_of(hold_out).words})"
     folds, turned = folds_of(logs, hold_out)
     quiet = replace(options, inspect=False)
     searches = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,16 @@ class Stage:
         return max(1, problem.substeps // self.coarser)
 
     def minimise(self, problem: Problem, x: np.ndarray, robust: float = np.inf) -> Minimum:
-        """From x; errors beyond `robust` count less."""
+        """Minimise as this stage says.
+
+        Args:
+            problem: what is minimised.
+            x: where it starts.
+            robust: weighted error beyond which one counts less.
+
+        Returns:
+            Where it ended.
+        """
         return levenberg_marquardt(
             problem,
             x,
@@ -117,54 +126,107 @@ def levenberg_marquardt(
     damping: float = 1e-2,
     still: Sequence[str] = (),
 ) -> Minimum:
-    """Minimise from x at one bandwidth. Steps are damped by the curvature's diagonal, clipped, and kept in
-    the bounds. Near an optimum little damping lets it slide along a valley. Paths in `still` stay."""
-    mean, precision = problem.free.prior()[0], problem.free.precision
+    """Minimise from x at one bandwidth: steps are damped by the curvature's diagonal, clipped, and kept in
+    the bounds.
 
-    def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-        H, g, cost = problem.normal(x, bandwidth, robust, substeps)
-        pull = precision @ (x - mean)
-        return H + precision, g + pull, cost + 0.5 * float((x - mean) @ pull), cost
+    Args:
+        problem: what is minimised.
+        x: where it starts.
+        bandwidth: of the observer [rad/s]; 0: the plain simulation.
+        robust: weighted error beyond which one counts less.
+        most: iterations.
+        tolerance: relative change of the cost below which, twice in a row, it has converged.
+        substeps: integration steps from sample to sample; the problem's own without it.
+        damping: at first; little of it, near an optimum, lets it slide along a valley.
+        still: paths that stay where they are.
 
-    x = problem.free.inside(np.asarray(x, float))
-    H, g, cost, data_cost = evaluate(x)
+    Returns:
+        Where it ended; its cost is infinite where the simulation is not finite at x.
+
+    Raises:
+        SearchInterrupted: the user stopped it; holds the best so far.
+    """
+    evaluate = _evaluator(problem, bandwidth, robust, substeps)
+    here = evaluate(np.asarray(x, float))
     n_evaluations, small, ended = 1, 0, "stopped at its limit of iterations"
-    if not np.isfinite(cost):
-        ended, most, cost, data_cost = "the simulation is not finite at the start", 0, np.inf, np.inf
+    if not np.isfinite(here.cost):
+        here = here._replace(cost=np.inf, data_cost=np.inf)
+        ended, most = "the simulation is not finite at the start", 0
     seen = watcher.get() or (lambda *_: None)
-    low, high = problem.free.bounds()
+    bounds = problem.free.bounds()
     fixed = np.array([q.path in still for q in problem.free.parameters], bool)
     try:
         for _ in range(most):
-            # or at a bound that it pushes against
-            held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
-            scale = np.maximum(np.diag(H), 1e-12)
-            improved, trial, there = False, x, (H, g, cost, data_cost)
-            for _ in range(12):
-                step = _step(H + damping * np.diag(scale), g, x, low, high, held)
-                if step is None:
-                    damping *= 10.0
-                    continue
-                step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
-                trial = problem.free.inside(x + step)
-                there = evaluate(trial)
-                n_evaluations += 1
-                improved = bool(np.isfinite(there[2]) and there[2] < cost)
-                if improved:
-                    break
-                damping *= 4.0
-            if improved:
-                small = small + 1 if cost - there[2] < tolerance * cost else 0
-                x, (H, g, cost, data_cost) = trial, there
-                seen(problem, x, cost)
+            there, damping, n = _descend(evaluate, here, damping, bounds, fixed)
+            n_evaluations += n
+            if there is not None:
+                small = small + 1 if here.cost - there.cost < tolerance * here.cost else 0
+                here = there
+                seen(problem, here.x, here.cost)
                 damping = max(damping / 5.0, 1e-9)
-            if not improved or small >= 2:
+            if there is None or small >= 2:
                 ended = "converged"
                 break
     except KeyboardInterrupt:
-        now: dict[str, Any] = {"cost": cost, "data_cost": data_cost, "n_evaluations": n_evaluations}
-        raise SearchInterrupted(Minimum(x=x, ended="interrupted", **now)) from None
-    return Minimum(x=x, cost=cost, data_cost=data_cost, n_evaluations=n_evaluations, ended=ended)
+        raise SearchInterrupted(here.minimum("interrupted", n_evaluations)) from None
+    return here.minimum(ended, n_evaluations)
+
+
+class _Point(NamedTuple):
+    """Where a minimisation is, with curvature, slope and costs there."""
+
+    x: np.ndarray
+    H: np.ndarray
+    g: np.ndarray
+    cost: float
+    data_cost: float
+
+    def minimum(self, ended: str, n_evaluations: int) -> Minimum:
+        """The same as its end."""
+        costs: dict[str, Any] = {"cost": self.cost, "data_cost": self.data_cost}
+        return Minimum(x=self.x, ended=ended, n_evaluations=n_evaluations, **costs)
+
+
+def _evaluator(
+    problem: Problem, bandwidth: float, robust: float, substeps: int | None
+) -> Callable[[np.ndarray], _Point]:
+    """What data and prior together make of an x, which is first brought inside the bounds."""
+    mean, precision = problem.free.prior()[0], problem.free.precision
+
+    def evaluate(x: np.ndarray) -> _Point:
+        x = problem.free.inside(x)
+        H, g, cost = problem.normal(x, bandwidth, robust, substeps)
+        pull = precision @ (x - mean)
+        return _Point(x, H + precision, g + pull, cost + 0.5 * float((x - mean) @ pull), cost)
+
+    return evaluate
+
+
+def _descend(
+    evaluate: Callable[[np.ndarray], _Point],
+    here: _Point,
+    damping: float,
+    bounds: tuple[np.ndarray, np.ndarray],
+    fixed: np.ndarray,
+) -> tuple[_Point | None, float, int]:
+    """(a point that costs less, if some damping leads to one; that damping; evaluations)."""
+    x, H, g, cost, _ = here
+    low, high = bounds
+    # or at a bound that it pushes against
+    held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
+    scale, n = np.maximum(np.diag(H), 1e-12), 0
+    for _ in range(12):
+        step = _step(H + damping * np.diag(scale), g, x, low, high, held)
+        if step is None:
+            damping *= 10.0
+            continue
+        step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
+        there = evaluate(x + step)
+        n += 1
+        if np.isfinite(there.cost) and there.cost < cost:
+            return there, damping, n
+        damping *= 4.0
+    return None, damping, n
 
 
 def _step(
@@ -196,7 +258,21 @@ def homotopy(
     note: Progress | None = None,
     robust: float = np.inf,
 ) -> Minimum:
-    """Minimise stage by stage, with the observer's bandwidth falling."""
+    """Minimise stage by stage, with the observer's bandwidth falling.
+
+    Args:
+        problem: what is minimised.
+        x: where the first stage starts.
+        stages: in their order.
+        note: told after each stage.
+        robust: weighted error beyond which one counts less.
+
+    Returns:
+        Where the last stage ended, with the evaluations of all.
+
+    Raises:
+        SearchInterrupted: the user stopped it; holds the best so far.
+    """
     minima: list[Minimum] = []
     for k, stage in enumerate(stages):
         try:
@@ -219,7 +295,19 @@ def homotopy(
 def screen_starts(
     problem: Problem, within: float, rng: np.random.Generator, n: int, *, robust: float, on: str
 ) -> list[np.ndarray]:
-    """The n best of many random starts, none near another: scored all at once by the plain simulation."""
+    """The best of many random starts, none near another: scored all at once by the plain simulation.
+
+    Args:
+        problem: what will be minimised.
+        within: factor by which a number may differ from its start.
+        rng: draws them.
+        n: how many are wanted.
+        robust: weighted error beyond which one counts less.
+        on: where they are simulated: "cpu" or "gpu".
+
+    Returns:
+        The starts, the best first; fewer where they lie close together.
+    """
     first = problem.first
     drawn = np.stack([spread(problem.free, within, rng, first) for _ in range(DRAWN)])
     held = [k for k, q in enumerate(problem.free.parameters) if q.path == DELAY]
@@ -238,7 +326,17 @@ def screen_starts(
 
 
 def part_progress(progress: Progress | None, message: str, begin: float, end: float) -> Progress | None:
-    """Progress of one search among several: what it is of, and its part of the whole."""
+    """Progress of one search among several.
+
+    Args:
+        progress: is told of the whole; None: nobody is.
+        message: what this search is of, before its own words.
+        begin: share of the whole that is done before it.
+        end: the same behind it.
+
+    Returns:
+        What to tell of the one search.
+    """
     if progress is None:
         return None
     return lambda text, cost, share: progress(f"{message}, {text}", cost, begin + (end - begin) * share)

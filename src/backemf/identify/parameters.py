@@ -83,6 +83,7 @@ class Parameter:
         return self.coordinate.inward(v)
 
     def outward(self, x: float) -> float:
+        """The value of a coordinate, or its excess over the parameter it stands on."""
         return self.coordinate.outward(x)
 
     def slope(self, x: float) -> float:
@@ -128,7 +129,16 @@ class FreeParameters:
         )
 
     def base(self, k: int, values: Mapping[str, float], fixed: Mapping[str, float]) -> float:
-        """What the parameter at a place stands on."""
+        """What a parameter stands on: 0, or the number that it is never below.
+
+        Args:
+            k: its place.
+            values: of the free numbers, by name.
+            fixed: of those that are not free, by path.
+
+        Returns:
+            The number, in the parameter's own unit.
+        """
         above, place = self.parameters[k].above, self._bases[k]
         if above is None:
             return 0.0
@@ -157,12 +167,14 @@ class FreeParameters:
         return T
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest x."""
         return (
             np.array([p.inward(p.low) for p in self.parameters]),
             np.array([p.inward(p.high) for p in self.parameters]),
         )
 
     def inside(self, x: np.ndarray) -> np.ndarray:
+        """The nearest x within the bounds."""
         return np.clip(x, *self.bounds())
 
     def prior(self) -> tuple[np.ndarray, np.ndarray]:
@@ -202,8 +214,22 @@ def free(
     prior: Datasheet | Mapping[str, tuple[float, float]] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> FreeParameters:
-    """Make parameters free. `extra` are parameters outside the actuator (the bench's);
-    `prior` a datasheet, or path -> (value, error)."""
+    """Make parameters free.
+
+    Args:
+        actuator: with the numbers at which they start.
+        paths: of the parameters.
+        extra: numbers outside the actuator by path: the bench's.
+        prior: a datasheet, or path -> (value, standard error).
+        bounds: path -> (lowest, highest) in its own unit.
+
+    Returns:
+        The free numbers, in the order of the paths.
+
+    Raises:
+        UnknownName: the actuator has no such path.
+        InvalidValue: a path comes twice, or bounds do not hold the start.
+    """
     known = {path: (f, value) for path, f, value in quantities(actuator)}
     stated = priors(actuator, prior)
     extra = extra or {}
@@ -336,35 +362,50 @@ torque by stall current for a torque constant. Resistances that Rhoban BAM ident
 XL330 and STS3215 are 0 to 38 % off what their sheets imply, torque constants 5 to 19 %."""
 
 
+def sheet_or_numbers(
+    prior: Datasheet | Mapping[str, tuple[float, float]] | None,
+) -> tuple[Datasheet | None, Mapping[str, tuple[float, float]]]:
+    """What a prior is: a datasheet, or path -> (value, standard error)."""
+    return (prior, {}) if isinstance(prior, Datasheet) else (None, prior or {})
+
+
 def priors(
     actuator: Actuator, given: Datasheet | Mapping[str, tuple[float, float]] | None
 ) -> dict[str, tuple[float, float]]:
     """path -> (value, standard error) from a datasheet's constants, or as the caller states them."""
-    if given is None:
-        return {}
-    if not isinstance(given, Datasheet):
-        return dict(given)
-    c = given.reconciled.constants
-    start = given.actuator()
+    sheet, numbers = sheet_or_numbers(given)
+    if sheet is None:
+        return dict(numbers)
+    c = sheet.reconciled.constants
+    start = sheet.actuator()
     # Drag printed at no load belongs to no single friction parameter of a richer model; it is left out.
     symbols = {"resistance": "R", "torque_constant": "K", "rotor_inertia": "J", "inductance": "L"}
     stated = {}
-    gain = given.firmware.get("error_gain")
+    gain = sheet.firmware.get("error_gain")
     if gain is not None and "drive.firmware_gain" in actuator.parameters and gain.half >= 0.01 * gain.value:
         stated["drive.firmware_gain"] = (gain.value, gain.half)
     for name, symbol in symbols.items():
         path = f"motor.{name}"
         if symbol in c and path in start.parameters and path in actuator.parameters:
             value = start.parameters[path]
-            least = INFERRED.get(name, UNIT_TO_UNIT) if given.kind == "servo" else UNIT_TO_UNIT
+            least = INFERRED.get(name, UNIT_TO_UNIT) if sheet.kind == "servo" else UNIT_TO_UNIT
             relative = max(c[symbol].error / c[symbol].value, least)
             stated[path] = (value, value * relative)
     return stated
 
 
 def spread(free_: FreeParameters, factor: float, rng: np.random.Generator, around: np.ndarray) -> np.ndarray:
-    """A random start: within a factor of `around` (log-uniform),
-    but where something was stated no farther than twice its error."""
+    """A random start, log-uniform; where something was stated no farther than twice its error.
+
+    Args:
+        free_: the free numbers.
+        factor: by which a number may differ at most.
+        rng: draws it.
+        around: the x in the middle.
+
+    Returns:
+        The x of the start, inside the bounds.
+    """
     moved = []
     for p, x in zip(free_.parameters, around, strict=True):
         width = 0.1 * p.signed if p.signed is not None else math.log(factor)

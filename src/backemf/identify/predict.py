@@ -67,6 +67,7 @@ class Prediction:
 
 
 def role(fit: Fit, name: str) -> str:
+    """What a log of this name was to the fit: one of `ROLES`."""
     return "training" if name in fit.training else "held out" if name in fit.held_out else "not in the fit"
 
 
@@ -91,7 +92,7 @@ def run(fit: Fit, log: Log) -> Prediction:
     inputs: dict[str, Any] = {}
     for name, asked in zip(p.system.inputs, one.inputs.T, strict=True):
         late_by = delay if delay and name.endswith("_target") else 0.0
-        inputs[name] = Signal(time=one.time, values=asked).held(log.time - late_by)
+        inputs[name] = Signal(time=one.time, values=asked).hold_at(log.time - late_by)
     told = {n: np.asarray(v) + np.zeros(len(log)) for n, v in signals(here, states, inputs).items()}
     return Prediction(
         log=log,
@@ -170,7 +171,7 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording) -> PredictedMot
         time=motion.time,
         positions=dict(zip(robot.names, q.T, strict=True)),
         recorded=dict(zip(robot.names, motion.recorded.T, strict=True)),
-        asked={j: log.joints[j].signals["position_target"].held(motion.time) for j in named},
+        asked={j: log.joints[j].signals["position_target"].hold_at(motion.time) for j in named},
         touched=recording.touched,
         fit=fit,
         recording=recording,

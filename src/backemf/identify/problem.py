@@ -93,7 +93,7 @@ def weightless(logs: Sequence[Log]) -> bool:
 def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreeParameters) -> PreparedLog:
     """A log's inputs as rows, its measurements, settings and start."""
     given = log
-    log, samples = given.refined()
+    log, samples = given.refine()
     bench = _freed_bench(bench_of(log), free)
     inputs = _inputs(actuator, log, bench)
     values = np.stack(list(inputs.values()), axis=1) if inputs else np.zeros((len(log), 0))
@@ -253,7 +253,17 @@ class Problem:
     def normal_of_logs(
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(J'J, J'r, cost) of each log, by the columns of derivatives."""
+        """The normal equations of each log, by the columns of derivatives.
+
+        Args:
+            x: the optimiser's.
+            bandwidth: of the observer [rad/s]; 0: the plain simulation.
+            robust: weighted error beyond which one counts less.
+            substeps: integration steps from sample to sample; the problem's own without it.
+
+        Returns:
+            (J'J, J'r, cost), each with a row for every log.
+        """
         P, n = self.rows_of(x), self.substeps if substeps is None else substeps
         corrections = {"observer": self.observer(bandwidth), "resets": self.resets}
         weights = 1.0 / self.sigma_of_rows
@@ -271,7 +281,16 @@ class Problem:
         return T.T @ total @ T
 
     def in_x(self, matrix: np.ndarray, k: int, x: np.ndarray) -> np.ndarray:
-        """A matrix of log k by columns of derivatives, in x."""
+        """A matrix of one log by columns of derivatives, in x.
+
+        Args:
+            matrix: (n_paths, n_paths).
+            k: the place of the log.
+            x: where the coordinates' slopes are taken.
+
+        Returns:
+            (n_x, n_x); 0 for numbers that do not act on this log.
+        """
         at = np.flatnonzero(self.index[k] >= 0)
         total = np.zeros((len(x), len(x)))
         total[np.ix_(self.index[k][at], self.index[k][at])] = matrix[np.ix_(at, at)]
@@ -287,14 +306,33 @@ class Problem:
     def normal(
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """(J'J, J'r, cost) in x, summed over the logs; not finite where the simulation is not."""
+        """The normal equations in x, summed over the logs.
+
+        Args:
+            x: the optimiser's.
+            bandwidth: of the observer [rad/s]; 0: the plain simulation.
+            robust: weighted error beyond which one counts less.
+            substeps: integration steps from sample to sample; the problem's own without it.
+
+        Returns:
+            (J'J, J'r, cost), without the prior; not finite where the simulation is not.
+        """
         JtJ, Jtr, cost = self.normal_of_logs(x, bandwidth, robust, substeps)
         # A step that runs away is not finite; the caller looks at the cost.
         with np.errstate(invalid="ignore", over="ignore"):
             return self.gather(JtJ, x), self.scores(Jtr, x).sum(axis=0), float(cost.sum())
 
     def costs(self, X: Sequence[np.ndarray], robust: float = np.inf, on: str = "cpu") -> np.ndarray:
-        """The data's cost at many x at once, all with the delay of the first."""
+        """The data's cost at many x at once.
+
+        Args:
+            X: the optimiser's, all with the delay of the first.
+            robust: weighted error beyond which one counts less.
+            on: where it is simulated: "cpu" or "gpu".
+
+        Returns:
+            One cost for each x.
+        """
         self.rows_of(X[0])
         P = np.stack([self.parameters_of(x) for x in X])
         corrections = {"resets": self.resets, "robust": robust, "on": on}
@@ -431,6 +469,13 @@ def problem(
         substeps: steps of the simulation between two samples; without it as many as it takes.
         starts: of a robot, each joint's actuator.
         labels: of a robot, the joint and the recording of each log.
+
+    Returns:
+        The problem, weighed by the noise of the recordings.
+
+    Raises:
+        MissingValue: there is no log, no motion, no position, or no supply where others recorded one.
+        InvalidValue: the benches are of different sorts, or an input is not finite.
     """
     if not logs:
         raise MissingValue("no logs were given; expected at least one recording")

@@ -58,6 +58,9 @@ class FrictionSearch:
             name: of the friction, as its table has it.
             progress: is told what is done.
             passing: whether a richer friction follows at once, so that this one need not settle.
+
+        Returns:
+            Where its starts ended; the same again where it was searched before.
         """
         if name in self.memory:
             return self.memory[name]
@@ -221,7 +224,16 @@ class FrictionSearch:
 
 
 def bench_search(actuator: Actuator, logs: Sequence[Log], **options: Any) -> FrictionSearch:
-    """The searches over logs of a bench, with options of `fit`."""
+    """The searches over logs of a bench.
+
+    Args:
+        actuator: where they start.
+        logs: to fit.
+        options: of `fit`.
+
+    Returns:
+        The searches, none of them run yet.
+    """
     asked = FitOptions(**options)
     return FrictionSearch(BenchPlant(start=actuator, logs=logs, options=asked), asked)
 

@@ -83,8 +83,18 @@ def uncertainty(
     groupings: Sequence[Sequence[Any]] = (),
     own: bool = False,
 ) -> Uncertainty:
-    """Covariances of x at the optimum, prior included; each grouping says which logs belong together: to one
-    rig, to one setting. Numbers of some logs only are judged by these where they are enough, if `own`."""
+    """Covariances of x at the optimum, prior included.
+
+    Args:
+        problem: with the weights of the fit.
+        x: its optimum.
+        robust: weighted error beyond which one counted less.
+        groupings: each says, log by log, which belong together: to one rig, to one setting.
+        own: whether numbers of some logs only are judged by these, where they are enough.
+
+    Returns:
+        The covariances, and how far a 95 % interval reaches.
+    """
     H_logs, scores, meats, scatter2, share = _of_logs(problem, x, robust)
     H = problem.gather(H_logs, x)
     P = problem.free.precision
@@ -113,12 +123,8 @@ def uncertainty(
         numbers = enumerate(problem.free.parameters)
         shared = [k for k, q in numbers if q.logs is None or _among(q.logs, groups) >= enough]
         common = np.ix_(shared, shared)
-        moves = []
-        for name in names:
-            members = [k for k, g in enumerate(groups) if g == name]
-            inside = np.sum([alone[k] for k in members], axis=0)
-            moves.append(_pull(root, inside, spread[members].sum(axis=0), power))
-        wider, freedom = cluster_covariance(np.array(moves)[:, shared], told[common], if_right[common])
+        moves = _pulls(parted, root, alone, spread, power)
+        wider, freedom = cluster_covariance(moves[:, shared], told[common], if_right[common])
         factor = np.ones(len(x))
         factor[shared] = np.sqrt(
             np.maximum(np.diag(wider) / np.maximum(np.diag(covariance[common]), 1e-300), 1.0)
@@ -140,6 +146,18 @@ def _root(A: np.ndarray) -> np.ndarray:
     scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
     even = 0.5 * (A + A.T) / np.outer(scale, scale)
     return scale[:, None] * np.linalg.cholesky(even + 1e-10 * np.eye(len(A)))
+
+
+def _pulls(
+    group_of: Sequence[int], root: np.ndarray, alone: Sequence[np.ndarray], spread: np.ndarray, power: float
+) -> np.ndarray:
+    """How far each group of logs pulls the optimum, one row for each."""
+    rows = []
+    for group in range(max(group_of) + 1):
+        members = [k for k, g in enumerate(group_of) if g == group]
+        inside = np.sum([alone[k] for k in members], axis=0)
+        rows.append(_pull(root, inside, spread[members].sum(axis=0), power))
+    return np.array(rows)
 
 
 def _pull(root: np.ndarray, inside: np.ndarray, score: np.ndarray, power: float) -> np.ndarray:

@@ -10,8 +10,10 @@ from typing import Any
 from .. import store
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics.bench import BENCHES, Bench
+from ..physics.maths import is_number
 from ..physics.quantity import quantities_of
 from ..signal import words
+from .robot import Robot
 
 FILES = (".toml", ".json")
 """What a bench's file may end in."""
@@ -23,6 +25,13 @@ def bench_of(text: str) -> Bench:
     if text.strip().lower().endswith(FILES) and "=" not in text:
         return bench_file(Path(text.strip()).expanduser())
     return _make_bench(*words(text))
+
+
+def bench_and_robot(given: Bench | Robot | str | None) -> tuple[Bench | None, Robot | None]:
+    """What was carried, as a bench or on a robot, from whatever says it: a bench also in words."""
+    if isinstance(given, Robot):
+        return None, given
+    return bench_of(given) if isinstance(given, str) else given, None
 
 
 def bench_name(bench: Bench) -> str:
@@ -42,8 +51,8 @@ def bench_file(path: Path) -> Bench:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise InvalidValue(f"{path} cannot be read as TOML: {error}") from None
-    name = content.pop("bench", None)
-    if not isinstance(name, str):
+    name = str(content.pop("bench", ""))
+    if not name:
         raise MissingValue(f"{path} does not say which bench it is; expected a line such as {LINE}")
     return _make_bench(name, content)
 
@@ -56,7 +65,7 @@ def _make_bench(name: str, given: Mapping[str, Any]) -> Bench:
     for key, value in given.items():
         if key not in known:
             raise UnknownName(f"word of {name}", key, known)
-        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        if not (is_number(value) or isinstance(value, str)):
             raise InvalidValue(f"{key} of {name} is {value!r}; expected a number, or text such as '0.5 kg'")
         try:
             fields[key] = float(value)

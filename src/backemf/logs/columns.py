@@ -23,7 +23,20 @@ def writable(path: Path) -> None:
 
 
 def write(columns: Mapping[str, np.ndarray], path: Path | str, *, force: bool = False) -> Path:
-    """Write columns of one length; an existing file is kept unless `force`."""
+    """Write a table.
+
+    Args:
+        columns: of one length, by name.
+        path: the file; its ending says the format (`SUFFIXES`).
+        force: whether an existing file is overwritten.
+
+    Returns:
+        The file that was written.
+
+    Raises:
+        InvalidValue: the name ends in no format that can be written.
+        NotAvailable: Parquet needs a package that is not installed.
+    """
     path = Path(path)
     writable(path)
     if path.suffix.lower() == ".csv":

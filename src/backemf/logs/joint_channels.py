@@ -3,7 +3,6 @@ logs of a robot from arrays: a matrix or a table of columns by joint for each si
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,8 +20,6 @@ from .to_log import to_log
 
 FEWEST = 7
 """Samples that a motion has at least: velocities and accelerations are taken from cubics through five."""
-TURNING = ("position", "velocity", "torque", "current", "voltage")
-"""Signals that change their sign with the joint's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +65,10 @@ def _log(whole: Whole, robot: Robot) -> Log:
         except BackemfError as error:
             if not part.optional or len(whole.parts) == 1:
                 raise ReadError(f"{joint}: {error}") from None
-            whole = replace(whole, findings=(*whole.findings, _left_out(joint, error)))
+            text = f"{joint} cannot be read and is left out: {error}"
+            remedy = "say its unit and range, or leave it: the others are read"
+            left_out = finding("joint_left_out", text, remedy)
+            whole = replace(whole, findings=(*whole.findings, left_out))
             continue
         for origin in (o for o in whole.told[joint] if o.signal == WHOLE):
             one = apply_sign(one, origin)
@@ -78,11 +78,6 @@ def _log(whole: Whole, robot: Robot) -> Log:
         raise Short(f"{len(log)} samples of a motion; expected {FEWEST} at least: record longer")
     joint_plausibility.check(log, robot, whole.numbered)
     return log
-
-
-def _left_out(joint: str, error: Exception) -> Finding:
-    text = f"{joint} cannot be read and is left out: {error}"
-    return finding("joint_left_out", text, "say its unit and range, or leave it: the others are read")
 
 
 def together(robot: Robot, whole: Whole, joints: Mapping[str, Log]) -> Log:
@@ -135,25 +130,32 @@ def apply_sign(log: Log, origin: Origin) -> Log:
     """A joint's log with another sign, scale or zero: `elbow=Elbow,-1+0.1`, the zero in rad."""
     if origin.unit or origin.clock:
         raise MappingError(f"'{origin}' has a unit or a clock; say those of {origin.joint}.position=...")
-    factor, sign = origin.factor, math.copysign(1.0, origin.factor)
-    if (factor, origin.offset) == (1.0, 0.0):
+    if (origin.factor, origin.offset) == (1.0, 0.0):
         return log
-    signals = dict(log.signals)
-    for name, signal in log.signals.items():
-        kind = name.removesuffix("_target")
-        if kind in TURNING:
-            by = factor if kind in ("position", "velocity") else sign
-            zero = origin.offset if kind == "position" else 0.0
-            signals[name] = Signal(time=signal.time, values=by * signal.values + zero)
-    return replace(log, signals=signals, conversions=(*log.conversions, f"'{origin}' as told"))
+    words = (*log.conversions, f"'{origin}' as told")
+    return replace(log.rescale(origin.factor, origin.offset), conversions=words)
 
 
 def split_joints(recordings: Sequence[Recording], robot: Robot, origins: Sequence[Origin]) -> list[Whole]:
     """Recordings with the channels of each joint apart: those of single joints are put together, and those
-    of all of them taken apart."""
+    of all of them taken apart.
+
+    Args:
+        recordings: of one file.
+        robot: whose joints they are.
+        origins: what was told of the channels.
+
+    Returns:
+        One of the whole robot for each time that it was recorded.
+
+    Raises:
+        ReadError: names of joints do not match, or a joint was told of that is not there.
+    """
     groups: dict[str, list[Recording]] = {}
     for recording in recordings:
-        name = recording.name.rpartition("/")[0] if recording.joint else recording.name
+        name = recording.name
+        if recording.joint and name != recording.joint:
+            name = name.removesuffix(recording.joint).rstrip("/ ")
         groups.setdefault(name, []).append(recording)
     return [_split_group(name, group, robot, origins) for name, group in groups.items()]
 
@@ -171,7 +173,11 @@ def _split_group(name: str, group: Sequence[Recording], robot: Robot, origins: S
         raise ReadError(joint_matching.mismatch_words([*single], robot, found))
     seen, findings = joint_matching.assign_commands(ordered, origins)
     of = {joint: _joint_origins(part, joint, (*origins, *seen), robot) for joint, part in ordered.items()}
-    _all_used(origins, of, ordered)
+    absent = next((o for o in origins if o.joint and o.joint not in of), None)
+    if absent is not None:
+        raise ReadError(
+            f"'{absent}' is told, but no channel is {absent.joint}'s; those are there: {', '.join(of)}"
+        )
     return Whole(
         name=name,
         source=group[0].source,
@@ -225,14 +231,16 @@ def _split_rest(
 
 def _one_clock(channels: Sequence[Channel]) -> tuple[Channel, ...]:
     """Without the clock of all, where a joint has its own."""
-    clocks = [c for c in channels if c.signal == "time" or _is_time(c)]
+    clocks = [c for c in channels if _is(c, "time")]
     shared = {id(c) for c in clocks if not c.also}
     drop = shared if len(shared) < len(clocks) else set()
     return tuple(c for c in channels if id(c) not in drop)
 
 
-def _is_time(channel: Channel) -> bool:
-    return not channel.signal and names.recognise(channel.name, channel.unit).signals == ("time",)
+def _is(channel: Channel, signal: str) -> bool:
+    """Whether a channel is a signal by its format, or else by its name."""
+    signals = (channel.signal,) if channel.signal else names.recognise(channel.name, channel.unit).signals
+    return signals == (signal,)
 
 
 def split(
@@ -267,7 +275,7 @@ def _with_position(
 ) -> dict[str, list[Channel]]:
     """Without joints of which only a command or a temperature is there; an error where none is left."""
     told_position = {o.joint for o in origins if o.signal == "position"}
-    kept = {j: c for j, c in own.items() if j in told_position or any(map(_is_position, c))}
+    kept = {j: c for j, c in own.items() if j in told_position or any(_is(one, "position") for one in c)}
     if not kept:
         raise ReadError(
             f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"
@@ -288,18 +296,8 @@ def _owners(
 
 
 def _own_channels(recording: Recording, joint: str, owners: Mapping[str, tuple[str, str]]) -> list[Channel]:
-    return _as_its_own(
-        [(c, owners[c.name][1] or "position") for c in recording.channels if owners[c.name][0] == joint]
-    )
-
-
-def _is_position(c: Channel) -> bool:
-    guessed = names.recognise(c.name, c.unit)
-    return c.signal == "position" or (not c.signal and guessed.signals == ("position",))
-
-
-def _as_its_own(own: Sequence[tuple[Channel, str]]) -> list[Channel]:
     """The channels of one joint, under the names they have without it; a goal alone is its position's."""
+    own = [(c, owners[c.name][1] or "position") for c in recording.channels if owners[c.name][0] == joint]
     goals = [c.name for c, rest in own if _is_goal(rest)]
     positions = any(names.recognise(rest, c.unit).signals == ("position",) for c, rest in own)
     channels = []
@@ -400,17 +398,6 @@ def _joint_origins(
     return tuple(origin for origin in kept if names_joint(origin) or origin.signal not in special)
 
 
-def _all_used(
-    origins: Sequence[Origin], of: Mapping[str, Sequence[Origin]], parts: Mapping[str, Recording]
-) -> None:
-    """An error where something was told of a joint that the recording does not have."""
-    for origin in origins:
-        if origin.joint and origin.joint not in of:
-            raise ReadError(
-                f"'{origin}' is told, but no channel is {origin.joint}'s; those are there: {', '.join(of)}"
-            )
-
-
 def plans(whole: Whole) -> dict[str, ChannelMapping]:
     """What each joint's channels are read as."""
     return {
@@ -427,14 +414,30 @@ def of_robot(
     joints: Sequence[str] | None = None,
     settings: Mapping[str, float] | None = None,
 ) -> Log:
-    """One log with a log of each joint. A signal is a matrix (samples, joints), whose columns are `joints` or
-    the robot's in its order, or arrays by joint; so is the time, where joints have clocks of their own."""
+    """One log with a log of each joint.
+
+    Args:
+        name: of the log.
+        time: of every sample [s]; by joint, where they have clocks of their own.
+        robot: whose joints they are.
+        signals: by signal, in SI at the joint, a matrix (samples, joints) or arrays by joint.
+        joints: whose the columns of a matrix are; None: the robot's, in its order.
+        settings: parameters of the actuators that were set, by path.
+
+    Returns:
+        The log.
+
+    Raises:
+        MissingValue: there are no positions, or a joint has no time.
+        InvalidValue: a matrix has another shape than joints and samples.
+        ReadError: names, units or the order of columns contradict the robot.
+    """
     if "position" not in signals:
         raise MissingValue(
             f"{name}: a log of a robot has positions; given: {', '.join(signals) or 'nothing'}"
         )
     columns = _columns(name, signals, robot, joints)
-    clocks = _by_joint(name, "time", time, robot, joints) if isinstance(time, Mapping) else {}
+    clocks = _by_joint(name, "time", time, robot, joints) if _is_by_name(time) else {}
     known = {joint: own for joint, own in columns.items() if "position" in own}
     if unclocked := [joint for joint in known if clocks and joint not in clocks]:
         raise MissingValue(f"{name}: {unclocked[0]} has no time of its own; there are: {', '.join(clocks)}")
@@ -445,9 +448,14 @@ def of_robot(
         motion = robot.joint(joint).motion
         made[joint] = Log(name=joint, signals=every, motion=motion, settings=settings or {})
     log = together(robot, Whole(name=name, source=""), made)
-    by_place = joints is None and not any(isinstance(given, Mapping) for given in signals.values())
+    by_place = joints is None and not any(map(_is_by_name, signals.values()))
     joint_plausibility.check(log, robot, by_place)
     return log
+
+
+def _is_by_name(given: Any) -> bool:
+    """Whether arrays are given by joint, and not as a matrix."""
+    return isinstance(given, Mapping)
 
 
 def _joint_signals(where: str, clock: Any, own: Mapping[str, np.ndarray]) -> dict[str, Signal]:
@@ -475,7 +483,7 @@ def _by_joint(
     name: str, signal: str, given: Any, robot: Robot, joints: Sequence[str] | None
 ) -> dict[str, np.ndarray]:
     """The columns of one signal, by joint of the robot."""
-    if isinstance(given, Mapping):
+    if _is_by_name(given):
         found = joint_matching.match(given, robot)
         strange = [key for key in given if key not in found]
         if strange:

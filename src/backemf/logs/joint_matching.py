@@ -23,15 +23,10 @@ NEAR = 0.6
 TOOLS = ("grip", "jaw", "finger", "claw")
 
 
-def told_names(robot: Robot, origins: Sequence[Origin]) -> dict[str, str]:
-    """The name under which a joint was recorded, where that was told."""
-    return {o.joint: o.channel for o in origins if o.signal == WHOLE}
-
-
 def spellings(robot: Robot, origins: Sequence[Origin] = ()) -> list[tuple[list[str], Joint]]:
     """Words that stand for a joint: its name as told, or its own, its actuator's, and these without words
     that tell nothing apart; none that two joints have."""
-    named = told_names(robot, origins)
+    named = {o.joint: o.channel for o in origins if o.signal == WHOLE}
     listed: dict[tuple[str, ...], list[Joint]] = {}
     for joint in robot.joints:
         own = (named[joint.name],) if joint.name in named else (joint.name, joint.actuator)
@@ -50,7 +45,16 @@ def _ways_to_say(own: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def match(recorded: Iterable[str], robot: Robot, origins: Sequence[Origin] = ()) -> dict[str, str]:
-    """The robot's joint for each recorded one: by name, then as the only thing that grips on both sides."""
+    """Whose the recorded joints are: by name, then as the only thing that grips on both sides.
+
+    Args:
+        recorded: names of joints in the recording.
+        robot: whose they are.
+        origins: what was told of them.
+
+    Returns:
+        The robot's joint by recorded name; what matches nothing is left out.
+    """
     recorded = list(recorded)
     known = {tuple(said): joint.name for said, joint in spellings(robot, origins)}
     found: dict[str, str] = {}
@@ -90,7 +94,16 @@ def both_sides(recorded: Sequence[str], robot: Robot, found: Mapping[str, str]) 
 
 
 def mismatch_words(recorded: Sequence[str], robot: Robot, found: Mapping[str, str]) -> str:
-    """What to say where names do not match."""
+    """What to say where names do not match.
+
+    Args:
+        recorded: names of joints in the recording.
+        robot: whose they should be.
+        found: the robot's joint by recorded name, as far as they match.
+
+    Returns:
+        What is wrong, what to write, and both sides in a table.
+    """
     alone = [joint for joint in robot.names if joint not in found.values()]
     strange = [name for name in recorded if name not in found]
     first, theirs = alone[0], (nearest(alone[0], strange) or (strange or ["NAME"])[0])
@@ -113,7 +126,7 @@ def distances(positions: Sequence[Signal], targets: Sequence[Signal]) -> np.ndar
     out = np.empty((len(positions), len(targets)))
     for i, q in enumerate(positions):
         for j, u in enumerate(targets):
-            out[i, j] = np.nanmean((q.values - u.held(q.time)) ** 2)
+            out[i, j] = np.nanmean((q.values - u.hold_at(q.time)) ** 2)
     return out
 
 

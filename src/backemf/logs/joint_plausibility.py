@@ -12,7 +12,7 @@ import numpy as np
 from ..findings import Finding, finding
 from ..tables import number, table
 from .joint_matching import distances
-from .log import ASKED, Log, Signal
+from .log import Log
 from .recording import ReadError
 from .robot import Joint, Robot
 
@@ -45,7 +45,10 @@ def unfold_shares(logs: Sequence[Log]) -> list[Log]:
         mine = [k for k, log in enumerate(made) if log.robot is robot]
         for joint, scale, said in _find_shares([made[k] for k in mine], robot):
             for k in mine:
-                made[k] = _with_joint_in_radians(made[k], joint, scale, said)
+                log = made[k]
+                if _has(log, joint) and joint.low is not None:
+                    joints = {**log.joints, joint.name: log.joints[joint.name].rescale(scale, joint.low)}
+                    made[k] = replace(log, joints=joints, findings=(*log.findings, said))
     return made
 
 
@@ -60,13 +63,6 @@ def _find_shares(logs: Sequence[Log], robot: Robot) -> list[tuple[Joint, float, 
         if share is not None:
             shares.append((joint, *share))
     return shares
-
-
-def _with_joint_in_radians(log: Log, joint: Joint, scale: float, said: Finding) -> Log:
-    if not _has(log, joint) or joint.low is None:
-        return log
-    one = _in_radians(log.joints[joint.name], joint.low, scale)
-    return replace(log, joints={**log.joints, joint.name: one}, findings=(*log.findings, said))
 
 
 def _share(
@@ -101,17 +97,6 @@ def _median(values: Sequence[float | None]) -> float | None:
     return float(np.median(seen)) if seen else None
 
 
-def _in_radians(log: Log, low: float, scale: float) -> Log:
-    """A log of shares as radians."""
-    signals = dict(log.signals)
-    for name, signal in log.signals.items():
-        kind = name.removesuffix("_target") if name in ASKED else name
-        if kind in ("position", "velocity"):
-            offset = low if kind == "position" else 0.0
-            signals[name] = Signal(time=signal.time, values=offset + scale * signal.values)
-    return replace(log, signals=signals)
-
-
 APART = 0.05
 """A joint whose position and target differ by less than this (RMS, rad) is not in another's place."""
 CLOSER = 0.1
@@ -123,7 +108,16 @@ MOSTLY = 0.5
 
 
 def check(log: Log, robot: Robot, numbered: bool = False) -> None:
-    """An error where units or the order of columns contradict the robot."""
+    """An error where units or the order of columns contradict the robot.
+
+    Args:
+        log: of all joints.
+        robot: whose they are.
+        numbered: whether columns are the joints' by their order alone.
+
+    Raises:
+        ReadError: degrees for radians, targets of other joints, or columns in another order.
+    """
     _degrees(log, robot)
     _order(log)
     if numbered:

@@ -4,7 +4,7 @@ guessed; how it begins, and what it asks of a drive."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,25 +17,9 @@ from ..physics.bench import Bench
 from ..physics.drive import Drive
 from ..signal import Command, read as read_command
 from ..tables import NotebookDisplay, Overview, frame
+from .benches import bench_and_robot
 from .robot import Robot
 
-MEASURED = (
-    "position",
-    "velocity",
-    "current",
-    "voltage",
-    "torque",
-    "temperature",
-    "supply",
-    "inertia",
-    "load",
-)
-"""What a recording may have measured: values at their own moments.
-Inertia and load belong to a Recorded bench."""
-ASKED = ("position_target", "velocity_target", "torque_target", "voltage_target", "current_target", "enabled")
-"""What was asked: values that hold until the next one."""
-HELD = ("supply", "inertia", "load")
-"""What was measured and holds until the next value all the same."""
 UNITS = {
     "time": "s",
     "position": "rad",
@@ -47,15 +31,17 @@ UNITS = {
     "supply": "V",
     "inertia": "kg m^2",
     "load": "N m",
-    "position_target": "rad",
-    "velocity_target": "rad/s",
-    "torque_target": "N m",
-    "voltage_target": "V",
-    "current_target": "A",
-    "enabled": "1",
 }
-
-
+MEASURED = tuple(name for name in UNITS if name != "time")
+"""What a recording may have measured: values at their own moments.
+Inertia and load belong to a Recorded bench."""
+ASKED = ("position_target", "velocity_target", "torque_target", "voltage_target", "current_target", "enabled")
+"""What was asked: values that hold until the next one."""
+UNITS |= {name: UNITS.get(name.removesuffix("_target"), "1") for name in ASKED}
+HELD = ("supply", "inertia", "load")
+"""What was measured and holds until the next value all the same."""
+TURNING = ("position", "velocity", "torque", "current", "voltage")
+"""Signals that change their sign with the joint's."""
 COMMANDED = {
     **{"rad": "position_target", "rad/s": "velocity_target", "N m": "torque_target"},
     **{"m": "position_target", "m/s": "velocity_target", "N": "torque_target"},
@@ -115,25 +101,19 @@ class Signal:
         """Times at which it has another value than before."""
         return self.time[1:][np.diff(self.values) != 0]
 
-    def held(self, times: np.ndarray) -> np.ndarray:
+    def hold_at(self, times: np.ndarray) -> np.ndarray:
         """The value in force at each time: the newest sample not later; before the first, the first."""
         return self.values[
             np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self.values) - 1)
         ]
 
-    def measured(self, times: np.ndarray) -> np.ndarray:
+    def sample_at(self, times: np.ndarray) -> np.ndarray:
         """Samples taken at (almost) these times, NaN where there is none; nothing is interpolated."""
-        step = np.median(np.diff(self.time)) if len(self.time) > 1 else np.inf
-        k = (
-            np.clip(np.searchsorted(self.time, times), 1, len(self.time) - 1)
-            if len(self.time) > 1
-            else np.zeros(len(times), int)
-        )
-        k = (
-            k - (np.abs(times - self.time[k - 1]) <= np.abs(times - self.time[k]))
-            if len(self.time) > 1
-            else k
-        )
+        step, k = np.inf, np.zeros(len(times), int)
+        if len(self.time) > 1:
+            step = np.median(np.diff(self.time))
+            k = np.clip(np.searchsorted(self.time, times), 1, len(self.time) - 1)
+            k = k - (np.abs(times - self.time[k - 1]) <= np.abs(times - self.time[k]))
         near = np.abs(self.time[k] - times) <= 1e-3 * step + 1e-9
         return np.where(near, self.values[k], np.nan)
 
@@ -205,7 +185,7 @@ class Log(NotebookDisplay):
         signal = self.signals[name]
         if signal.time is self.time or np.array_equal(signal.time, self.time):
             return signal.values
-        return signal.held(self.time) if name in ASKED or name in HELD else signal.measured(self.time)
+        return signal.hold_at(self.time) if name in ASKED or name in HELD else signal.sample_at(self.time)
 
     def __contains__(self, name: object) -> bool:
         return name in self.signals
@@ -214,6 +194,7 @@ class Log(NotebookDisplay):
         return len(self.time)
 
     def overview(self) -> Overview:
+        """Every signal with its count, rate, range and unit, and what was found."""
         bench = "no bench" if self.bench is None else self.bench.kind
         bench = bench if self.robot is None else f"{self.robot.name}, {len(self.joints)} joints"
         own = {f"{j}.{n}": (s, n) for j, joint in self.joints.items() for n, s in joint.signals.items()}
@@ -248,9 +229,20 @@ class Log(NotebookDisplay):
         words = (*self.conversions, f"cut to {start:g} .. {end:g} s")
         return replace(self, signals=cut, joints=joints, conversions=words)
 
-    def commanded(self, command: Command, name: str = "", *, by: str = "as told") -> Log:
-        """The log with what was asked as a function of time, in place of its samples; without a name its unit
-        says what it asks for, and a position where it has none."""
+    def with_command(self, command: Command, name: str = "", *, by: str = "as told") -> Log:
+        """The log with what was asked as a function of time, in place of its samples.
+
+        Args:
+            command: as a function of time, in SI.
+            name: the signal that it is; empty: as its unit says, a position where it has none.
+            by: who says so, in words.
+
+        Returns:
+            The log with the command, sampled so that it is exact where it is constant.
+
+        Raises:
+            UnknownName: the signal is none that can be asked.
+        """
         name = name or asked_by(command)
         if name not in ASKED:
             raise UnknownName("signal that can be asked", name, ASKED)
@@ -259,7 +251,19 @@ class Log(NotebookDisplay):
         commands = {**self.commands, name: command}
         return replace(self, signals={**self.signals, name: sampled}, commands=commands, conversions=words)
 
-    def refined(self) -> tuple[Log, np.ndarray]:
+    def rescale(self, factor: float, offset: float = 0.0) -> Log:
+        """The log of a joint with another scale or sign of its motion, and another zero of its position [rad
+        or m]; what drives it has the sign of its motion."""
+        signals = dict(self.signals)
+        for name, signal in self.signals.items():
+            kind = name.removesuffix("_target")
+            if kind in TURNING:
+                by = factor if kind in ("position", "velocity") else math.copysign(1.0, factor)
+                zero = offset if kind == "position" else 0.0
+                signals[name] = Signal(time=signal.time, values=by * signal.values + zero)
+        return replace(self, signals=signals)
+
+    def refine(self) -> tuple[Log, np.ndarray]:
         """(the log on a clock that also has every moment at which a command changes that is known as a
         function or has a clock of its own, where its own samples are on that clock). Nothing is measured at
         the moments between."""
@@ -281,7 +285,9 @@ class Log(NotebookDisplay):
                 values = np.full(len(clock), np.nan)
                 values[places] = signal.values
                 signals[name] = Signal(time=clock, values=values)
-        held = {n: Signal(time=clock, values=self.signals[n].held(clock)) for n in HELD if n in self.signals}
+        held = {
+            n: Signal(time=clock, values=self.signals[n].hold_at(clock)) for n in HELD if n in self.signals
+        }
         return replace(self, signals={**signals, **held}), places
 
 
@@ -292,20 +298,32 @@ def asked_by(command: Command) -> str:
 
 def _sample_command(command: Command, start: float, end: float) -> Signal:
     """A command as values that hold: exact where it is constant between its jumps."""
-    times, values = command.held(start, end)
+    times, values = command.sample(start, end)
     return Signal(time=times, values=values)
 
 
 def actuator_and_logs(verb: str, actuator: Any, logs: Any) -> tuple[Actuator, list[Log]]:
-    """What a verb was given, or a sentence that says what it wants."""
-    first = actuator if isinstance(actuator, (Log, Actuator, str)) else next(iter(_several(actuator)), None)
-    if isinstance(first, Log) or isinstance(logs, Actuator):
+    """What a verb was given, or a sentence that says what it wants.
+
+    Args:
+        verb: what users call it: "fit".
+        actuator: what was given first.
+        logs: what was given second: a log or several.
+
+    Returns:
+        The actuator, and at least one log.
+
+    Raises:
+        InvalidValue: they are in the wrong order, or something else.
+        MissingValue: there are no logs.
+    """
+    if isinstance(logs, Actuator) or any(isinstance(first, Log) for first in several(actuator)[:1]):
         raise InvalidValue(f"{verb} was given the logs first; expected {verb}(actuator, logs)")
     if not isinstance(actuator, Actuator):
         own = getattr(actuator, "actuator", None)
         hint = "" if own is None else f": its .actuator{'()' * callable(own)} is one"
         raise InvalidValue(f"{verb} was given a {type(actuator).__name__} first; expected an Actuator{hint}")
-    recordings = [logs] if isinstance(logs, Log) else list(_several(logs))
+    recordings = several(logs)
     for item in recordings:
         if not isinstance(item, Log):
             raise InvalidValue(
@@ -317,16 +335,21 @@ def actuator_and_logs(verb: str, actuator: Any, logs: Any) -> tuple[Actuator, li
     return actuator, recordings
 
 
-def _several(given: Any) -> Iterable[Any]:
-    """The members of a collection; anything else alone."""
-    return given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else (given,)
+def several(given: Any) -> list[Any]:
+    """The members of a collection; anything else, and text, alone."""
+    return [given] if isinstance(given, str | bytes) or not hasattr(given, "__iter__") else list(given)
+
+
+def command_of(given: Command | str | None) -> Command | None:
+    """What was asked as a function of time, from its words or as it is."""
+    return read_command(given) if isinstance(given, str) else given
 
 
 def log(
     name: str,
     time: Any,
     *,
-    bench: Bench | Robot | None = None,
+    bench: Bench | Robot | str | None = None,
     joints: Sequence[str] | None = None,
     settings: Mapping[str, float] | None = None,
     motion: str = "rotary",
@@ -335,19 +358,34 @@ def log(
 ) -> Log:
     """A log from arrays that share one clock: `log("step 1", t, position=q, voltage_target=v, bench=...)`.
 
-    What was asked may be a function of time instead: `position_target=be.signal.square(...)`, or `command=`,
-    whose unit says what it asks for: a position where it has none. It may be in words: "step size=1rad".
+    Args:
+        name: by which results call it.
+        time: of every sample [s]; on a robot, one for all joints, or a dictionary by joint.
+        bench: what the output carried, also in words, or the robot that was recorded: `be.Robot.read(...)`.
+        joints: on a robot, whose the columns of each matrix are; None: the robot's, in its order.
+        settings: parameters of the actuator that were set for this recording, by path, in SI.
+        motion: "rotary" or "linear"; a robot's joints say it themselves.
+        command: what was asked as a function of time, or its words: "step size=1rad"; its unit says what it
+            asks for, a position where it has none.
+        signals: values by signal, at the output and in SI; what was asked may be a function of time:
+            `position_target=be.signal.square(...)`. On a robot a matrix (samples, joints), or a dictionary
+            of arrays by joint.
 
-    On a robot (`bench=be.Robot.read(...)`) a signal is a matrix (samples, joints), whose columns are `joints`
-    or the robot's in its order, or a dictionary of arrays by joint; the time may be one by joint too.
+    Returns:
+        The log; on a robot, with one of each joint in it.
+
+    Raises:
+        UnknownName: a signal that does not exist.
+        SignalError: times that do not increase, or not as many values as times.
+        InvalidValue: a robot with one command for all joints.
     """
-    if isinstance(bench, Robot):
+    carried, robot = bench_and_robot(bench)
+    if robot is not None:
         from .joint_channels import of_robot
 
         if command is not None:
             raise InvalidValue(f"{name}: a robot has no one command; give position_target=... of its joints")
-
-        return of_robot(name, time, bench, signals, joints, settings)
+        return of_robot(name, time, robot, signals, joints, settings)
     time = np.asarray(time, float)
     known = {k: v for k, v in signals.items() if isinstance(v, Command)}
     if not all(k in ASKED for k in known):
@@ -355,15 +393,14 @@ def log(
     made = Log(
         name=name,
         signals={k: Signal(time=time, values=v) for k, v in signals.items() if k not in known},
-        bench=bench,
+        bench=carried,
         settings=settings or {},
         motion=motion,
     )
     for target, one in known.items():
-        made = made.commanded(one, target)
-    if command is None:
-        return made
-    return made.commanded(command if isinstance(command, Command) else read_command(command))
+        made = made.with_command(one, target)
+    asked = command_of(command)
+    return made if asked is None else made.with_command(asked)
 
 
 def bench_of(log: Log) -> Bench:

@@ -3,9 +3,9 @@ in which unit and with which sign."""
 
 from __future__ import annotations
 
-import functools
+import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from .. import store
 from ..errors import BackemfError, UnknownName
 from . import names, robot
-from .log import ASKED, MEASURED
+from .log import ASKED, MEASURED, several
 from .recording import MUST_TELL, Channel, ReadError, Recording
 
 NONE = "none"
@@ -160,44 +160,25 @@ def _range(unit: str, text: str) -> tuple[str, float, float]:
     return match["unit"].strip(), share, first - low * share
 
 
-@functools.singledispatch
 def mapping(given: Any, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     """A mapping from whatever says it: text, several texts, a dictionary, a saved file,
     or a mapping already; a signal may have a channel for each of a robot's `joints`."""
-    wanted = "expected text such as 'position=motor_pos[deg],-1', a list of them, or a file"
-    raise MappingError(f"the mapping is {given!r}; {wanted}")
-
-
-@mapping.register(type(None))
-def _nothing(given: None, joints: Collection[str] = ()) -> tuple[Origin, ...]:
-    return ()
-
-
-@mapping.register
-def _as_it_is(given: Origin, joints: Collection[str] = ()) -> tuple[Origin, ...]:
-    return (given,)
-
-
-@mapping.register
-def _from_file(given: Path, joints: Collection[str] = ()) -> tuple[Origin, ...]:
-    return read(given, joints)
-
-
-@mapping.register
-def _from_text(given: str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
-    is_file = "=" not in given and given.endswith(".json")
-    return read(given, joints) if is_file else (parse(given, joints),)
-
-
-@mapping.register(Mapping)
-def _by_signal(given: Mapping[str, Any], joints: Collection[str] = ()) -> tuple[Origin, ...]:
-    texts = [(k, text) for k, v in given.items() for text in (v if isinstance(v, list | tuple) else [v])]
-    return _check_origins([parse(f"{signal}={text}", joints) for signal, text in texts], joints)
-
-
-@mapping.register(Iterable)
-def _from_several(given: Iterable[Any], joints: Collection[str] = ()) -> tuple[Origin, ...]:
-    return _check_origins([origin for item in given for origin in mapping(item, joints)], joints)
+    if given is None:
+        return ()
+    if isinstance(given, Origin):
+        return (given,)
+    if hasattr(given, "items"):  # channels by signal
+        given = [f"{signal}={text}" for signal, texts in given.items() for text in several(texts)]
+    items = several(given)
+    if len(items) != 1 or items[0] is not given:
+        return _check_origins([origin for item in items for origin in mapping(item, joints)], joints)
+    try:
+        text = os.fspath(given)
+        is_file = text != given or ("=" not in text and text.endswith(".json"))
+    except TypeError:
+        wanted = "expected text such as 'position=motor_pos[deg],-1', a list of them, or a file"
+        raise MappingError(f"the mapping is {given!r}; {wanted}") from None
+    return read(text, joints) if is_file else (parse(text, joints),)
 
 
 def _check_origins(origins: list[Origin], joints: Collection[str] = ()) -> tuple[Origin, ...]:
@@ -214,7 +195,17 @@ def _check_origins(origins: list[Origin], joints: Collection[str] = ()) -> tuple
 
 
 def write(origins: Any, path: Path | str, *, joints: Collection[str] = (), force: bool = False) -> Path:
-    """Save a mapping for the next time, as JSON."""
+    """Save a mapping for the next time, as JSON.
+
+    Args:
+        origins: a mapping from whatever says it (`mapping`).
+        path: the file.
+        joints: names of a robot's joints, where the mapping is for one.
+        force: whether an existing file is overwritten.
+
+    Returns:
+        The file that was written.
+    """
     content: dict[str, Any] = {}
     for origin in mapping(origins, joints):
         text = str(origin).partition("=")[2]
@@ -229,18 +220,21 @@ def read(path: Path | str, joints: Collection[str] = ()) -> tuple[Origin, ...]:
     """A saved mapping, or a robot's calibration: the range of each joint."""
     ranges = robot.read(path)
     if ranges:
-        return tuple(_calibrated_origin(joint, of) for joint, of in ranges.items())
+        return tuple(
+            Origin(
+                signal="position",
+                channel=f"{joint}{JOINT}",
+                unit="rev",
+                factor=robot.share(joint, of),
+                calibrated=of,
+            )
+            for joint, of in ranges.items()
+        )
     content = store.read_json(path)
     if set(content) != {"map"} or not isinstance(content["map"], dict):
         wanted = "expected the one key 'map' with an object of signal: channel"
         raise MappingError(f"{path} holds no mapping; {wanted}")
     return mapping(content["map"], joints)
-
-
-def _calibrated_origin(joint: str, of: robot.CalibratedJoint) -> Origin:
-    factor, offset = robot.share(joint, of)
-    numbers = {"unit": "rev", "factor": factor, "offset": offset}
-    return Origin(signal="position", channel=f"{joint}{JOINT}", calibrated=of, **numbers)
 
 
 @dataclass(frozen=True, kw_only=True)

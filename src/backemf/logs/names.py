@@ -111,6 +111,7 @@ def _with_unit_behind(bare: str) -> Guess | None:
 
 
 def words(name: str) -> list[str]:
+    """The words of a name, however it joins them: "goalPosition", "goal_position"."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.translate(_GREEK))
     return [w for w in re.split(r"[^A-Za-z0-9]+", apart) if w]
 
@@ -139,6 +140,7 @@ def _possible_signals(name: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def fits(unit: str, signal: str) -> bool:
+    """Whether a signal may be in a unit."""
     try:
         to_si(unit, signal, signal)
     except units.UnitError:
@@ -147,7 +149,19 @@ def fits(unit: str, signal: str) -> bool:
 
 
 def to_si(unit: str, signal: str, entry: str) -> tuple[float, str]:
-    """(what one of the unit is in SI, the motion it implies: rotary, linear, or nothing)."""
+    """What a unit is in SI.
+
+    Args:
+        unit: as the file spells it.
+        signal: that is in this unit, turning or sliding.
+        entry: what errors call it.
+
+    Returns:
+        (what one of the unit is in SI, the motion it implies: "rotary", "linear", or nothing).
+
+    Raises:
+        UnitError: the signal cannot be in this unit.
+    """
     si = UNITS[signal]
     linear = linear_unit(si)
     if linear == si:

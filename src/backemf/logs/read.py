@@ -6,7 +6,7 @@ import glob
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ from typing import Any
 from ..errors import BackemfError, BackemfWarning
 from ..physics.bench import Bench
 from ..registry import SERVICES
-from ..signal import Command, read as read_command
+from ..signal import Command
 from . import joint_channels, joint_plausibility
-from .benches import bench_of
-from .log import Log
+from .benches import bench_and_robot
+from .log import Log, command_of, several
 from .mapping import NONE, WHOLE, ChannelMapping, Origin, for_each, mapping, plan
 from .names import TARGETS
 from .readers import ReadError, lerobot, reader_of, suffixes
@@ -38,24 +38,32 @@ def read(
     command: Command | str | None = None,
     progress: Progress | None = None,
 ) -> list[Log]:
-    """Read recordings: files, folders, datasets, or patterns such as "logs/*.json".
+    """Read recordings; files that cannot be read are named in a warning.
 
-    `map` says what is what where the names do not: "position=motor_pos[deg],-1", several of these, or a saved
-    file.
-    `bench`, `settings` and `command` hold for every log and come before what the files say; `bench` may be in
-    words ("pendulum mass=0.5kg length=0.1m") or a file of its own; `command` is what was asked as a function
-    of time, or its words: "square from=0 to=1rad period=2s". On a robot (`bench=be.Robot.read(...)`) a
-    recording is one log, with one of each joint in it. `between` keeps that part of each [s].
-    Files that cannot be read are named in a warning; it is an error if none can.
+    Args:
+        paths: files, folders, datasets ("arm#8" or "arm#0-5,8" for some of its episodes), or patterns such as
+            "logs/*.json"; also lists of them.
+        bench: what the output carried: a bench, its words ("pendulum mass=0.5kg length=0.1m"), or a file with
+            it; or a robot (`be.Robot.read(...)`), of which a recording is one log with one of each joint.
+        map: what is what where the names do not say: "position=motor_pos[deg],-1", several of these, or a
+            saved file.
+        between: the part of each recording to keep [s].
+        settings: parameters of the actuator that were set, by path, in SI.
+        command: what was asked as a function of time, or its words: "square from=0 to=1rad period=2s".
+        progress: told how far each file is read.
+
+    Returns:
+        A log for each recording; bench, settings and command come before what the files say.
+
+    Raises:
+        ReadError: none of the files can be read, or there are none.
     """
-    robot = bench if isinstance(bench, Robot) else None
-    origins = mapping(map, () if robot is None else robot.names)
-    carried = bench_of(bench) if isinstance(bench, str) else None if isinstance(bench, Robot) else bench
-    asked = read_command(command) if isinstance(command, str) else command
-    origins = _with_command(origins, asked)
+    carried, robot = bench_and_robot(bench)
+    asked = command_of(command)
+    origins = _with_command(mapping(map, () if robot is None else robot.names), asked)
     logs: list[Log] = []
     broken: list[str] = []
-    files = find(*_flat(paths))
+    files = find(*(path for given in paths for path in several(given)))
     for path in files:
         try:
             if robot is not None:
@@ -86,12 +94,6 @@ def _say_what_is_broken(broken: Sequence[str], n_files: int, *, nothing: bool) -
         warnings.warn(BackemfWarning(said), stacklevel=3)
 
 
-def _flat(paths: Iterable[Any]) -> Iterator[Any]:
-    """Paths out of paths and lists of them."""
-    for given in paths:
-        yield from given if isinstance(given, (list, tuple)) else (given,)
-
-
 def _with_command(origins: tuple[Origin, ...], command: Command | None) -> tuple[Origin, ...]:
     """Where a command is known as a function, what a file sampled of it is not needed, whatever its name."""
     there = {origin.signal for origin in origins}
@@ -103,9 +105,11 @@ def wholes(
     path: Path, robot: Robot, told: Sequence[Origin], progress: Progress | None = None
 ) -> list[joint_channels.Whole]:
     """A file's recordings of a robot, with the channels of each joint apart."""
-    recordings = _recordings(path, told, progress, whole=True)
-    if recordings and recordings[0].format == lerobot.FORMAT:
+    dataset, episodes = lerobot.split_episodes(path)
+    recordings = _recordings(dataset, told, progress, whole=True)
+    if recordings and recordings[0].format == lerobot.FORMAT:  # whose units all episodes tell together
         recordings, told = lerobot.in_radians(recordings, robot, told)
+        recordings = lerobot.choose_episodes(recordings, episodes)
     return joint_channels.split_joints(recordings, robot, told)
 
 
@@ -180,7 +184,23 @@ def look(
     progress: Progress | None = None,
     robot: Robot | None = None,
 ) -> list[Look]:
-    """What is in recordings and what would be read, without giving up where something is unclear."""
+    """What is in recordings and what would be read, without giving up where something is unclear.
+
+    Args:
+        paths: files, folders, datasets or patterns.
+        map: what is what, as for `read`.
+        bench: what the output carried.
+        settings: parameters of the actuator that were set, by path, in SI.
+        command: what was asked as a function of time.
+        progress: told how far each file is read.
+        robot: that they were recorded on; bench, settings and command do not count then.
+
+    Returns:
+        A look at each recording.
+
+    Raises:
+        ReadError: there are no such files.
+    """
     if robot is not None:
         return _look_at(find(*paths), robot, mapping(map, robot.names), progress)
     origins = _with_command(mapping(map), command)
@@ -231,7 +251,9 @@ def find(*paths: str | os.PathLike[str]) -> list[Path]:
     matched: dict[Path, None] = {}
     for given in paths:
         path = Path(os.path.expanduser(given))
-        if path.is_dir():
+        if lerobot.split_episodes(path)[1]:
+            files, problem = [path], ""
+        elif path.is_dir():
             files = [path] if lerobot.is_dataset(path) else _inside(path)
             problem = f"no recordings in the folder {str(given)!r}; expected files that end in"
             problem = f"{problem} {', '.join(suffixes())}"
@@ -277,8 +299,9 @@ def _recordings(
         if progress is not None:
             progress(path.name, fraction)
 
+    path, episodes = lerobot.split_episodes(path)
     try:
-        return reader_of(path).entries(path, keep, report)
+        return lerobot.choose_episodes(reader_of(path).entries(path, keep, report), episodes)
     except OSError as error:
         raise ReadError(f"cannot be opened: {error.strerror or error}") from None
 
@@ -290,14 +313,12 @@ def _finish_log(
     settings: Mapping[str, float] | None,
     command: Command | None,
 ) -> Log:
-    if log.joints:
-        each = {
-            name: _finish_log(joint, bench, None, settings, command) for name, joint in log.joints.items()
-        }
-        log = replace(log, joints=each)
+    each = {name: _finish_log(joint, bench, None, settings, command) for name, joint in log.joints.items()}
+    log = replace(log, joints=each)
+    if log.joints:  # which have what is told of them
         return log if between is None else log.between(*between)
     if command is not None:
-        log = log.commanded(command)
+        log = log.with_command(command)
     if bench is not None:
         kept = tuple(f for f in log.findings if f.code not in ("bench_missing", "arm_mass_missing"))
         words = (*log.conversions, f"bench as told: {bench}")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BackemfError
+from ..files import list_in, table_in
 from ..findings import Finding
 from ..physics.bench import Bench
 from ..signal import Command
@@ -56,7 +57,16 @@ class Channel:
 
     @staticmethod
     def of(name: str, values: Any, **more: Any) -> Channel:
-        """A channel with its count and range."""
+        """A channel with its count and range.
+
+        Args:
+            name: as the file has it.
+            values: in the file's unit.
+            more: other fields of the channel.
+
+        Returns:
+            The channel.
+        """
         values = np.asarray(values, float)
         finite = values[np.isfinite(values)]
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (math.nan, math.nan)
@@ -82,8 +92,8 @@ class Recording:
     hint: str = ""
     """What to say when nothing is recognised, where the format has something to add."""
     joint: str = ""
-    """Whose it is, where it is that of one joint: the joint's name as the file has it, and the last part of
-    the recording's."""
+    """Whose it is, where it is that of one joint: the joint's name as the file has it, which may be the last
+    part of the recording's."""
     mechanism: str = ""
     """What was tested, where the file tells the tests of several mechanisms apart."""
     optional: bool = False
@@ -94,7 +104,18 @@ class Recording:
 
     @staticmethod
     def of(path: Path, format: str, channels: Iterable[Channel], name: str = "", **more: Any) -> Recording:
-        """A recording from a file, called as the file unless it has a name of its own."""
+        """A recording from a file.
+
+        Args:
+            path: the file.
+            format: its format, as people know it.
+            channels: as the file has them.
+            name: of the recording; empty: the file's, without its ending.
+            more: other fields of the recording.
+
+        Returns:
+            The recording.
+        """
         name = name or path.stem
         return Recording(name=name, source=str(path), format=format, channels=tuple(channels), **more)
 
@@ -103,26 +124,39 @@ WIDEST = 64
 """A matrix, struct array or cell array with more columns or elements than this is not taken apart."""
 
 
-def _columns_of(name: str, matrix: np.ndarray) -> list[Channel]:
-    """The columns of a matrix, along its longer side."""
-    columns = matrix.T if matrix.shape[0] >= matrix.shape[1] else matrix
+def _columns_of(name: str, array: np.ndarray) -> list[Channel]:
+    """A vector, or the columns of a matrix along its longer side; nothing where it is too wide."""
+    if array.ndim == 1 and len(array):
+        return [Channel.of(name, array)]
+    if array.ndim != 2 or not 0 < min(array.shape) <= WIDEST:
+        return []
+    columns = array.T if array.shape[0] >= array.shape[1] else array
     names = [f"{name}.{j}" for j in range(len(columns))] if len(columns) > 1 else [name]
     return [Channel.of(each, column) for each, column in zip(names, columns, strict=True)]
 
 
-def of_arrays(path: Path, format: str, named: Iterable[tuple[str, Any]]) -> Recording:
-    """A recording from arrays by name: vectors, and the columns of matrices, along their longer side.
-    Single numbers and what is no array are noted."""
+def of_arrays(path: Path, format: str, named: Iterable[tuple[str, np.ndarray | None]]) -> Recording:
+    """A recording from arrays: vectors, and the columns of matrices, along their longer side.
+
+    Args:
+        path: the file.
+        format: its format, as people know it.
+        named: arrays by name, None for what is none; these and single numbers are noted.
+
+    Returns:
+        The recording.
+
+    Raises:
+        ReadError: nothing in it is a vector of numbers.
+    """
     channels, single, left = [], [], []
     for name, value in named:
-        if not isinstance(value, np.ndarray) or value.ndim > 2:
+        if value is None or value.ndim > 2:
             left.append(name)
         elif value.size == 1:
             single.append(f"{name} = {float(value.reshape(-1)[0]):g}")
-        elif value.ndim == 1 and len(value):
-            channels.append(Channel.of(name, value))
-        elif value.ndim == 2 and 0 < min(value.shape) <= WIDEST:
-            channels += _columns_of(name, value)
+        elif columns := _columns_of(name, value):
+            channels += columns
         else:
             left.append(name)
     if not channels:
@@ -139,11 +173,12 @@ Report = Callable[[float], None]
 
 
 def everything(channels: Sequence[Channel]) -> Collection[str]:
+    """Keep every channel."""
     return [c.name for c in channels]
 
 
 def silent(fraction: float) -> None:
-    pass
+    """Tell nobody how far a file is read."""
 
 
 def encoding_of(head: bytes) -> str:
@@ -174,22 +209,14 @@ class Columns:
         self.n = 0
 
     def add(self, row: Any) -> None:
-        if isinstance(row, dict):
-            for name, value in row.items():
-                self._put(str(name), value)
-        elif isinstance(row, list):
-            for k, value in enumerate(row):
-                self._put(str(k), value)
-        else:
-            self._put("", row)
+        """The next row: an object, a list, or one value; values within values have names with dots."""
+        self._put("", row, -1)
         self.n += 1
 
-    def _put(self, name: str, value: Any, depth: int = 0) -> None:
+    def _put(self, name: str, value: Any, depth: int) -> None:
         if isinstance(value, dict | list):
-            if depth == 2:
-                return
-            items = value.items() if isinstance(value, dict) else enumerate(value)
-            for key, item in items:
+            items = table_in(value).items() or enumerate(list_in(value))
+            for key, item in items if depth < 2 else ():
                 self._put(f"{name}.{key}" if name else str(key), item, depth + 1)
             return
         if name in self.text:
@@ -216,6 +243,7 @@ class Columns:
             column.extend([math.nan] * lacking)
 
     def finish(self) -> dict[str, np.ndarray]:
+        """Columns by name, each as long as there are rows."""
         for name, column in self.columns.items():
             self._pad(name, column)
         return {

@@ -21,7 +21,9 @@ import numpy as np
 
 from .. import store
 from ..errors import MissingValue, UnknownName
+from ..files import table_in
 from ..findings import Finding
+from ..physics.maths import is_number
 from ..registry import SERVICES
 from ..tables import NotebookDisplay, Overview
 
@@ -104,9 +106,17 @@ class Robot(NotebookDisplay, store.Noun):
     def read(
         path: Path | str, *, base: str | None = None, ground: float | None = None, gravity: Any = None
     ) -> Robot:
-        """A robot from its MJCF or URDF. A floating base stands still ("held") unless `base` is "recorded";
-        `ground` is the height of a table or floor; `gravity` another vector than the model's [m/s^2]: a base
-        that is tilted or hangs."""
+        """A robot from its model.
+
+        Args:
+            path: its MJCF or URDF.
+            base: of a floating base, "held" (it stood still, as without a word) or "recorded".
+            ground: the height of a table or floor that the model does not have, in its frame [m].
+            gravity: another vector than the model's [m/s^2]: a base that is tilted or hangs.
+
+        Returns:
+            The robot, with what its model says of each joint.
+        """
         return SERVICES.robots.read(path, base=base, ground=ground, gravity=gravity)
 
     @property
@@ -122,6 +132,7 @@ class Robot(NotebookDisplay, store.Noun):
         return {group: tuple(joints) for group, joints in named.items()}
 
     def joint(self, name: str) -> Joint:
+        """A joint by its name in the model."""
         for joint in self.joints:
             if joint.name == name:
                 return joint
@@ -138,6 +149,7 @@ class Robot(NotebookDisplay, store.Noun):
         return replace(self, ground=ground)
 
     def overview(self) -> Overview:
+        """Every joint with its group, range and torque limit."""
         rows = [(j.name, j.group, j.low, j.high, j.torque_limit, j.actuator) for j in self.joints]
         ground = "no ground" if self.ground is None else f"ground at {1e3 * self.ground.height:.4g} mm"
         title = f"{self.name}, {len(self.joints)} joints, base {self.base}, {ground}"
@@ -177,35 +189,24 @@ def grips(joint: str) -> bool:
     return joint == GRIPPER or joint.endswith(f"_{GRIPPER}")
 
 
-class Share(NamedTuple):
-    """Turns = factor * share + offset, from the middle of the range (a gripper: from its lower end)."""
-
-    factor: float
-    offset: float = 0.0
-
-
 def read(path: Path | str) -> dict[str, CalibratedJoint]:
     """The ranges in a calibration file, by joint; none where the file is something else."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return {joint: _calibrated_joint(row) for joint, row in table_in(content).items()}
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return {}
-    if not isinstance(content, dict) or not content:
-        return {}
-    ranges = {joint: _calibrated_joint(row) for joint, row in content.items()}
-    return {} if None in ranges.values() else {joint: r for joint, r in ranges.items() if r is not None}
 
 
-def share(joint: str, of: CalibratedJoint) -> Share:
-    """What a joint's shares are."""
-    return Share((of.high - of.low) / COUNTS / (100.0 if grips(joint) else 200.0))
+def share(joint: str, of: CalibratedJoint) -> float:
+    """Turns of one of a joint's shares, from the middle of its range (a gripper: from its lower end)."""
+    return (of.high - of.low) / COUNTS / (100.0 if grips(joint) else 200.0)
 
 
-def _calibrated_joint(row: Any) -> CalibratedJoint | None:
-    if not isinstance(row, dict):
-        return None
-    low, high, homing = row.get("range_min"), row.get("range_max"), row.get("homing_offset", 0)
-    if not isinstance(low, int | float) or not isinstance(high, int | float) or high <= low:
-        return None
-    homing = float(homing) if isinstance(homing, int | float) else 0.0
+def _calibrated_joint(row: Any) -> CalibratedJoint:
+    """One row of a calibration file; some error where it is none."""
+    low, high, homing = row["range_min"], row["range_max"], row.get("homing_offset")
+    if not is_number(low) or not is_number(high) or high <= low:
+        raise ValueError("no range")
+    homing = float(homing) if is_number(homing) else 0.0
     return CalibratedJoint(float(low), float(high), homing, row.get("drive_mode") == 1)

@@ -47,11 +47,9 @@ def increasing(time: np.ndarray, where: Callable[[int], str]) -> tuple[np.ndarra
     if same.any():
         k, n = int(np.argmax(same)), int(same.sum())
         first = f"{n} of {len(time)} samples repeat a time, first at {where(k)} ({time[k]:.6g} s)"
-        text, remedy = (
-            "of each time the first sample is kept",
-            "give every sample its own time, or a finer clock",
-        )
-        findings.append(finding("duplicate_times", f"{first}; {text}", remedy, samples=n))
+        text = f"{first}; of each time the first sample is kept"
+        remedy = "give every sample its own time, or a finer clock"
+        findings.append(finding("duplicate_times", text, remedy, samples=n))
     if back.any():
         k, n = int(np.argmax(back)), int(back.sum())
         step = f"{newest[k - 1]:.6g} s, then {time[k]:.6g} s"
@@ -150,7 +148,7 @@ def to_log(recording: Recording, origins: Sequence[Origin] = ()) -> Log:
     name = "" if command is None else asked_by(command)
     if command is None or any(o.signal == name and o.by == "told" for o in steps.origins):
         return log
-    return log.commanded(command, by="as the file names it")
+    return log.with_command(command, by="as the file names it")
 
 
 def check_decided(steps: ChannelMapping) -> ChannelMapping:
@@ -278,7 +276,11 @@ class _Work:
             self.zero.append(channel.name)
             return None
         time, keep = self._clock(origin, channel)
-        _check_length(origin, len(raw), len(keep))
+        if len(raw) != len(keep):
+            raise ReadError(
+                f"channel {origin.channel!r} has {len(raw)} values, but its time has {len(keep)}; "
+                f"say where its own times are: {origin.signal}={origin.channel}@NAME"
+            )
         si, scale = self._unit_and_scale(origin)
         self._say(origin, origin.unit or si)
         values = _to_si(raw, origin, scale)
@@ -359,15 +361,6 @@ class _Work:
             text = f"torque is off for {share:.0f} % of the samples, first at {first:.4g} s"
             remedy = "nothing: the motor is simulated as switched off there"
             self._note("torque_off", text, remedy, share=share, first=first)
-
-
-def _check_length(origin: Origin, values: int, times: int) -> None:
-    """An error where a channel has not as many values as its clock has times."""
-    if values != times:
-        raise ReadError(
-            f"channel {origin.channel!r} has {values} values, but its time has {times}; "
-            f"say where its own times are: {origin.signal}={origin.channel}@NAME"
-        )
 
 
 def _is_zero(raw: np.ndarray) -> bool:

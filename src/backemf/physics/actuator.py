@@ -40,6 +40,7 @@ class Actuator(q_.Part):
     """'rotary' (rad, N m) or 'linear' (m, N in the same fields)."""
 
     def check(self) -> None:
+        """Refuse a motion or a part of a kind that does not exist."""
         if self.motion not in ("rotary", "linear"):
             raise InvalidValue(f"motion is {self.motion!r}; expected 'rotary' or 'linear'")
         for name, kind in {"motor": Motor, "gearbox": Gearbox, "friction": Viscous, "drive": Drive}.items():
@@ -145,17 +146,27 @@ class Actuator(q_.Part):
     def at_ratio(self, ratio: float = 1.0) -> Actuator:
         """The same at the output, written for gears of another ratio: its motors as one, turned into a slower
         and stronger one. Where the gears turn the other way then, the rotor is a mirrored one."""
-        gearbox, motor = self.gearbox, self.motor.ganged(self.gearbox.n_motors)
+        gearbox, motor = self.gearbox, self.motor.in_parallel(self.gearbox.n_motors)
         motor = motor.turned_down(abs(gearbox.ratio / ratio))
         if motor.cogging is not None and gearbox.ratio * ratio < 0:
             motor = dc.replace(motor, cogging=dc.replace(motor.cogging, phase=-motor.cogging.phase))
         return dc.replace(self, motor=motor, gearbox=dc.replace(gearbox, ratio=ratio, n_motors=1))
 
     def findings(self) -> list[Finding]:
+        """What is noteworthy about its numbers."""
         return self.friction.findings()
 
     def plot(self, *what: str, path: Any = None, inertia: float = 0.0) -> Any:
-        """Draw it as `backemf plot` does, under a load's inertia: plot("friction", "hysteresis")."""
+        """Draw it as `backemf plot` does: plot("friction", "hysteresis").
+
+        Args:
+            what: names of figures; none: the usual ones.
+            path: a file to write, whose suffix says the format.
+            inertia: of a load at the output [kg m^2].
+
+        Returns:
+            The figure of matplotlib.
+        """
         return SERVICES.figures.drawing(self, *what, inertia=inertia).draw(path)
 
 
@@ -228,6 +239,7 @@ class MeanMotion(NamedTuple):
 
 
 def winding_temperature(actuator: Actuator, state: State) -> Scalar | None:
+    """Of a state [degC]; None where the motor has no thermal model."""
     return state["winding_temperature"] if actuator.motor.thermal is not None else None
 
 
@@ -246,7 +258,7 @@ def electrical_over(
     seen = seen if sample is None else seen.at(sample)
     asked = drive.effort(inputs, seen)
     effort = asked if sample is None else sample.mean(state["held_effort"], asked)
-    v = drive.limited(drive.applied(motor, gearbox, inputs, seen, effort), inputs)
+    v = drive.limit_voltage(drive.terminal_voltage(motor, gearbox, inputs, seen, effort), inputs)
     enabled = inputs.get("enabled")
     if enabled is not None and drive.disabled == "brake":
         v = where(enabled > 0.5, v, 0.0)
@@ -282,7 +294,21 @@ def over(
     h: Scalar,
     rotor: Scalar | None = None,
 ) -> Over:
-    """The interval of h seconds in which the output's mean velocity is w, and the rotor's `rotor`."""
+    """The interval of h seconds in which the output's mean velocity is w.
+
+    Args:
+        actuator: its parts.
+        bench: what its output carries.
+        state: at the start of the interval.
+        inputs: targets and whatever else the drive and the bench read, held over the interval.
+        w: mean velocity of the output [rad/s].
+        h: length of the interval [s].
+        rotor: mean velocity of the rotor at the output's scale [rad/s], where backlash parts it from the
+            output.
+
+    Returns:
+        Torques at the output, what drive and winding did, and the hidden states at the end.
+    """
     motor, gearbox, friction, drive = actuator.motor, actuator.gearbox, actuator.friction, actuator.drive
     m = motion_over(state, w, rotor, h)
     error, x = 0.0, 0.0
@@ -321,17 +347,17 @@ def _hidden_states(
     if drive.has_integral:
         forwards, x = actuator.gearbox.forwards * e.voltage, state["integral"]
         if sample is None:
-            after["integral"] = drive.integrated(x, error, forwards, inputs, h)
+            after["integral"] = drive.integrate(x, error, forwards, inputs, h)
         else:  # one error a period
             error = sample.setpoint - (sample.position if drive.error_of == "position" else sample.velocity)
-            summed = drive.integrated(x, error, forwards, inputs, q_.present(drive.period))
+            summed = drive.integrate(x, error, forwards, inputs, q_.present(drive.period))
             after["integral"] = where(sample.due, summed, x)
     if drive.slew is not None:
         after["setpoint"] = e.setpoint
     if drive.setpoint_lag is not None:
         after["lagged_setpoint"] = e.lagged_setpoint
     if sample is not None:
-        after |= drive.remembered(state, sample, e.effort, m.seen_by(drive)[1], h)
+        after |= drive.next_memory(state, sample, e.effort, m.seen_by(drive)[1], h)
     if motor.limits is not None and motor.has_peak_rule:
         after["overload"] = motor.limits.overload_after(state["overload"], e.current.square, h)
     if motor.thermal is not None:
@@ -343,11 +369,31 @@ def _hidden_states(
 
 
 def inertias(actuator: Actuator, bench: Bench, inputs: Inputs) -> Inertias:
+    """What the bench carries, and the rotors seen at the output.
+
+    Args:
+        actuator: with the rotors.
+        bench: with the load.
+        inputs: an inertia that varies in time is one of them.
+
+    Returns:
+        Both [kg m^2], at the output.
+    """
     return Inertias(bench.inertia_at(inputs), actuator.gearbox.output_inertia(actuator.motor.rotor_inertia))
 
 
 def resistance(actuator: Actuator, J: Inertias, t: Loads, direction: Scalar) -> Scalar:
-    """Dry friction and gear loss against motion in a direction (+1 or -1); never negative."""
+    """Dry friction and gear loss against motion in a direction.
+
+    Args:
+        actuator: with the friction and the gears.
+        J: both sides of the gears, at the output.
+        t: torques that friction sees, at the output.
+        direction: +1 or -1.
+
+    Returns:
+        The torque at the output [N m]; never negative.
+    """
     level = actuator.friction.level(t.stribeck, t.motor, t.load, direction)
     other = level * direction + t.drag - t.load
     return level + actuator.gearbox.loss(t.motor, other, J.rotor, J.load, direction)
@@ -359,7 +405,19 @@ def bristle_deflections(actuator: Actuator, state: State) -> Bent:
 
 
 def bend(actuator: Actuator, J: Inertias, t: Loads, z: Bent, w: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
-    """(deflections of the bristles after the interval, their mean torque) at mean velocity w."""
+    """What the bristles do over an interval.
+
+    Args:
+        actuator: with the friction.
+        J: both sides of the gears, at the output.
+        t: torques that friction sees, at the output.
+        z: deflections at the start [rad].
+        w: mean velocity of the output [rad/s].
+        h: length of the interval [s].
+
+    Returns:
+        (deflections after it [rad], mean torque of the bristles at the output [N m]).
+    """
     return actuator.friction.deflect(z, w, resistance(actuator, J, t, side(w)), h)
 
 
@@ -372,12 +430,23 @@ def _voltage_now(actuator: Actuator, state: State, inputs: Inputs, seen: Control
     sample = drive.sample(state, inputs, (seen.position, seen.velocity), moment, 0.5 * moment)
     rate, _ = drive.setpoint_rate(state, seen.setpoint, moment, sample)
     asked = drive.effort(inputs, seen.at(sample)._replace(setpoint_rate=rate))
-    return drive.applied(motor, gearbox, inputs, seen, where(sample.due, asked, state["held_effort"]))
+    return drive.terminal_voltage(
+        motor, gearbox, inputs, seen, where(sample.due, asked, state["held_effort"])
+    )
 
 
 def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scalar]:
-    """Voltage, current, motor torque at the output, and winding temperature at one moment (or at many, as
-    arrays)."""
+    """What can be seen from outside at one moment, or at many as arrays.
+
+    Args:
+        actuator: its parts.
+        state: by name.
+        inputs: what holds from that moment on.
+
+    Returns:
+        Voltage and current of each motor, the motors' torque at the output, and the winding's temperature
+            where it has one.
+    """
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
     m = motion_now(state)
     T = winding_temperature(actuator, state)
@@ -386,7 +455,7 @@ def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scala
     x, known = state.get("integral", 0.0), state.get("current", 0.0)
     rate, _ = drive.setpoint_rate(state, u, 0.0)
     seen = ControllerState(u, *m.seen_by(drive), x, known, w_r, T, rate)
-    v = drive.limited(_voltage_now(actuator, state, inputs, seen), inputs)
+    v = drive.limit_voltage(_voltage_now(actuator, state, inputs, seen), inputs)
     ceiling = motor.ceiling(T, state.get("overload"))
     i = known if motor.has_current_state else motor.steady_current(v, w_r, T, ceiling)
     enabled = inputs.get("enabled", 1.0)

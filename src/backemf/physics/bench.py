@@ -33,6 +33,7 @@ class Bench(Part):
     it. What is not named has the usual tolerance of its field."""
 
     def check(self) -> None:
+        """Refuse tolerances of unknown fields, and such as are not above 0."""
         named = {f.name: f.metadata for f in dataclasses.fields(self) if "unit" in f.metadata}
         for name, size in (self.tolerances or {}).items():
             if name not in named:
@@ -49,7 +50,7 @@ class Bench(Part):
         value = getattr(self, name)
         return None if usual is None or value is None else usual(value)
 
-    def corrected(self, inputs: Inputs) -> Inputs:
+    def correct_inputs(self, inputs: Inputs) -> Inputs:
         """What was recorded, as it really was."""
         if self.supply_factor is None or "supply" not in inputs:
             return inputs
@@ -60,14 +61,23 @@ class Bench(Part):
         return 0.0
 
     def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
-        """Torque on the joint at position q and velocity w [N m]."""
+        """Torque of what it carries on the joint.
+
+        Args:
+            q: position of the output [rad, or m on a linear axis].
+            w: velocity of the output [rad/s or m/s].
+            inputs: a recorded load is one of them.
+
+        Returns:
+            Torque at the output [N m or N]; positive pushes forwards.
+        """
         return 0.0
 
     def moment(self) -> Scalar:
         """Gravity's torque with the arm horizontal [N m]; 0 where nothing hangs."""
         return 0.0
 
-    def stored(self, q: Scalar) -> Scalar:
+    def potential_energy(self, q: Scalar) -> Scalar:
         """Potential energy [J]."""
         return 0.0
 
@@ -127,12 +137,13 @@ class Pendulum(Bench):
         return (self.mass + 0.5 * self.arm_mass) * g * self.length
 
     def angle(self, q: Scalar) -> Scalar:
+        """From where the arm hangs [rad]."""
         return q if self.hanging is None else q - self.hanging
 
     def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
         return -self.moment() * sin(self.angle(q))
 
-    def stored(self, q: Scalar) -> Scalar:
+    def potential_energy(self, q: Scalar) -> Scalar:
         return -self.moment() * cos(self.angle(q))
 
 
@@ -164,7 +175,7 @@ class Elevator(Bench):
     def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
         return -self.weight() + 0.0 * q
 
-    def stored(self, q: Scalar) -> Scalar:
+    def potential_energy(self, q: Scalar) -> Scalar:
         return self.weight() * q
 
 
@@ -183,7 +194,7 @@ class Spring(Bench):
     def load(self, q: Scalar, w: Scalar, inputs: Inputs) -> Scalar:
         return -self.stiffness * (q - self.rest) - self.damping * w
 
-    def stored(self, q: Scalar) -> Scalar:
+    def potential_energy(self, q: Scalar) -> Scalar:
         return 0.5 * self.stiffness * (q - self.rest) ** 2
 
 
@@ -221,9 +232,13 @@ def box(mass: float, width: float, height: float) -> float:
     return mass * (width * width + height * height) / 12.0
 
 
-def shifted(inertia: float, mass: float, distance: float) -> float:
+def parallel_axis_inertia(inertia: float, mass: float, distance: float) -> float:
     """Inertia about an axis at some distance from the centre (parallel axes) [kg m^2]."""
     return inertia + mass * distance * distance
+
+
+shifted = parallel_axis_inertia
+"""What users may still call it."""
 
 
 BENCHES: Registry[type[Bench]] = Registry(

@@ -60,9 +60,6 @@ class Voltage(Drive):
     def equation(self) -> str:
         return "v = u"
 
-    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
-        return seen.setpoint
-
 
 @part
 class Current(Drive):
@@ -79,10 +76,7 @@ class Current(Drive):
     bandwidth: float = quantity("rad/s", "w_i", default=6283.0, above=0)
     """Speed of the current loop; it matters only with an inductance."""
 
-    def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
-        return seen.setpoint
-
-    def applied(
+    def terminal_voltage(
         self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
     ) -> Scalar:
         return for_current(motor, effort, seen, self.bandwidth)
@@ -90,7 +84,8 @@ class Current(Drive):
 
 @part
 class Regulator(Drive):
-    """What the laws with an integrator share: its limit, and its freeze while the voltage is at its limit."""
+    """What the laws with an integrator share: its limit, its freeze while the voltage is at its limit, and a
+    voltage that pushes the output forwards."""
 
     integral_limit: float | None = quantity("command s", "I_max", default=None, above=0)
     freeze_when_saturated: bool = False
@@ -117,12 +112,18 @@ class Regulator(Drive):
         return self.has_integral and self.freeze_when_saturated
 
     def error(self, e: Scalar) -> Scalar:
+        """An error with its dead band taken off."""
         if self.deadband is None:
             return e
         e_0 = self.deadband
         return where(e > e_0, e - e_0, where(e < -e_0, e + e_0, 0.0))
 
-    def integrated(self, x: Scalar, error: Scalar, v: Scalar, inputs: Inputs, h: Scalar) -> Scalar:
+    def terminal_voltage(
+        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
+    ) -> Scalar:
+        return gearbox.forwards * effort
+
+    def integrate(self, x: Scalar, error: Scalar, v: Scalar, inputs: Inputs, h: Scalar) -> Scalar:
         ceiling = self.ceiling(inputs)
         e = self.error(error)
         if self.freeze_when_saturated and ceiling is not None:
@@ -170,11 +171,6 @@ class Position(Regulator):
             v = v - self.volt_seconds_per_radian * seen.velocity
         return v
 
-    def applied(
-        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
-    ) -> Scalar:
-        return gearbox.forwards * effort
-
 
 @part
 class Servo(Regulator):
@@ -202,6 +198,7 @@ class Servo(Regulator):
     """Time over which the push of a setpoint's change is spread. Absent: D acts on the motion alone."""
 
     def check(self) -> None:
+        """Refuse gains without what a count of them does, and a duty without a supply."""
         Drive.check(self)
         if self.supply is None:
             raise MissingValue(
@@ -255,7 +252,7 @@ class Servo(Regulator):
             duty = duty + present(self.firmware_derivative_gain) * self.derivative * rate
         return duty
 
-    def applied(
+    def terminal_voltage(
         self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
     ) -> Scalar:
         return gearbox.forwards * present(self.supply_now(inputs)) * effort
@@ -288,11 +285,6 @@ class Velocity(Regulator):
         v = self.volt_seconds_per_radian * self.error(seen.setpoint - seen.velocity)
         return v if self.volts_per_radian is None else v + self.volts_per_radian * seen.integral
 
-    def applied(
-        self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
-    ) -> Scalar:
-        return gearbox.forwards * effort
-
 
 @part
 class Impedance(Regulator):
@@ -318,6 +310,7 @@ class Impedance(Regulator):
     through: str = "current"
 
     def check(self) -> None:
+        """Refuse another way to the torque than a current or a voltage."""
         Drive.check(self)
         if self.through not in ("current", "voltage"):
             raise InvalidValue(f"drive.through is {self.through!r}; expected 'current' or 'voltage'")
@@ -363,7 +356,7 @@ class Impedance(Regulator):
         k_i = self.newton_metres_per_radian_second
         return tau if k_i is None else tau + k_i * seen.integral
 
-    def applied(
+    def terminal_voltage(
         self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
     ) -> Scalar:
         per_ampere = gearbox.output_torque(motor.torque_constant)

@@ -18,7 +18,18 @@ given to the load."""
 
 
 def flows(actuator: Actuator, bench: Bench, state: State, step: StepResult, h: Scalar) -> dict[str, Scalar]:
-    """Energy moved in a step of h seconds, for all motors together [J]."""
+    """Energy moved in a step, for all motors together.
+
+    Args:
+        actuator: its parts.
+        bench: what its output carries.
+        state: before the step.
+        step: the step that was taken.
+        h: its length [s].
+
+    Returns:
+        [J], by the names of `FLOWS`.
+    """
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     after, t, e, w = step.state, step.loads, step.over.electrical, step.w
     n, T = gearbox.n_motors, winding_temperature(actuator, state)
@@ -39,7 +50,9 @@ def flows(actuator: Actuator, bench: Bench, state: State, step: StepResult, h: S
     if friction.bristle:
         z = bristle_deflections(actuator, state)
         lost = lost + bend(actuator, step.J, t, z, w, h)[1] * w * h
-        lost = lost - (friction.bent(bristle_deflections(actuator, after)) - friction.bent(z))
+        lost = lost - (
+            friction.bristle_energy(bristle_deflections(actuator, after)) - friction.bristle_energy(z)
+        )
     else:
         d = side(w)
         level = friction.level(t.stribeck, t.motor, t.load, d)
@@ -57,26 +70,37 @@ def flows(actuator: Actuator, bench: Bench, state: State, step: StepResult, h: S
         "friction": lost,
         "gear": gear,
         # Work done on what the load does not store: a damper, a recorded torque.
-        "load": -t.load * w * h - (bench.stored(after["position"]) - bench.stored(state["position"])),
+        "load": -t.load * w * h
+        - (bench.potential_energy(after["position"]) - bench.potential_energy(state["position"])),
     }
 
 
 def stored_energy(actuator: Actuator, bench: Bench, state: State, inputs: Inputs) -> Scalar:
     """Energy held in motion, magnetic field, bristle, teeth, cogging and the bench [J]; heat
-    is not counted."""
+    is not counted.
+
+    Args:
+        actuator: its parts.
+        bench: what its output carries.
+        state: by name.
+        inputs: an inertia that varies in time is one of them.
+
+    Returns:
+        Of all motors together [J].
+    """
     motor, gearbox = actuator.motor, actuator.gearbox
     J = inertias(actuator, bench, inputs)
     q, v = state["position"], state["velocity"]
     q_r, v_r = state.get("rotor_position", q), state.get("rotor_velocity", v)
-    total = 0.5 * J.load * v * v + 0.5 * J.rotor * v_r * v_r + bench.stored(q)
+    total = 0.5 * J.load * v * v + 0.5 * J.rotor * v_r * v_r + bench.potential_energy(q)
     if motor.inductance is not None:
         total = total + 0.5 * gearbox.n_motors * motor.inductance * state["current"] ** 2
     if actuator.friction.bristle:
-        total = total + actuator.friction.bent(bristle_deflections(actuator, state))
+        total = total + actuator.friction.bristle_energy(bristle_deflections(actuator, state))
     if gearbox.backlash is not None:
         total = total + _teeth(actuator, state)
     if motor.cogging is not None:
-        total = total + gearbox.n_motors * motor.cogging.stored(gearbox.rotor_speed(q_r))
+        total = total + gearbox.n_motors * motor.cogging.energy(gearbox.rotor_speed(q_r))
     return total
 
 

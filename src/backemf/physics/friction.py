@@ -63,7 +63,17 @@ class Viscous(Part):
         return 0.0
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        """Dry torque against motion in a direction (+1 or -1); never negative."""
+        """Dry torque against motion in a direction.
+
+        Args:
+            s: 1 at rest and 0 at speed: how much of the extra friction at rest is left.
+            t_m: torque of the motors at the output [N m].
+            t_e: every other torque on the joint except friction [N m].
+            direction: +1 or -1.
+
+        Returns:
+            The torque at the output [N m]; never negative.
+        """
         return 0.0
 
     @property
@@ -106,25 +116,49 @@ class Viscous(Part):
         }
 
     def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre | None:
-        """Its bristle as a plain LuGre with these levels and drag; None where it has no bristle."""
+        """Its bristle as a plain LuGre.
+
+        Args:
+            moving: dry torque at speed, at the output [N m].
+            breakaway: dry torque that sets the joint in motion [N m].
+            drag: the numbers of its drag, by field.
+
+        Returns:
+            The friction; None where it has no bristle.
+        """
         return None
 
-    def sided(self, level: Scalar, direction: Scalar) -> Scalar:
+    def directional_level(self, level: Scalar, direction: Scalar) -> Scalar:
+        """A level as it is in a direction (+1 or -1), where the two differ."""
         return level if self.asymmetry is None else level * (1.0 + self.asymmetry * direction)
 
+    sided = directional_level
+    """What laws of other packages may still call it."""
+
     def deflect(self, z: Bent, w: Scalar, g: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
-        """(deflections of the bristles after h seconds at mean velocity w and slip level g, mean torque)."""
+        """Bend the bristles.
+
+        Args:
+            z: their deflections [rad].
+            w: mean velocity of the output [rad/s].
+            g: torque at which they slip [N m].
+            h: for so long [s].
+
+        Returns:
+            (deflections after that [rad], mean torque against the motion [N m]).
+        """
         raise NotImplementedError
 
     def spring(self, z: Bent, w: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """(torque of the bent bristles, their stiffness, their micro-damping at speed w)."""
         raise NotImplementedError
 
-    def bent(self, z: Bent) -> Scalar:
+    def bristle_energy(self, z: Bent) -> Scalar:
         """Energy in the bent bristles [J]."""
         return 0.0
 
     def findings(self) -> list[Finding]:
+        """What is noteworthy about its numbers."""
         return []
 
 
@@ -141,7 +175,7 @@ class Coulomb(Viscous):
         return self.coulomb
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        return self.sided(self.coulomb, direction)
+        return self.directional_level(self.coulomb, direction)
 
 
 @part
@@ -157,6 +191,7 @@ class Stribeck(Coulomb):
     """Absent: 2."""
 
     def check(self) -> None:
+        """Refuse less friction at rest than in motion."""
         if self.static < self.coulomb:
             raise InvalidValue(
                 f"friction.static is {self.static:g} N m, below friction.coulomb, {self.coulomb:g} N m; "
@@ -175,7 +210,7 @@ class Stribeck(Coulomb):
         return fading(w, self.stribeck_velocity, self.stribeck_exponent)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        return self.sided(self.coulomb + (self.static - self.coulomb) * s, direction)
+        return self.directional_level(self.coulomb + (self.static - self.coulomb) * s, direction)
 
 
 @part
@@ -192,7 +227,7 @@ class TorqueProportional(Coulomb):
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         share = where(t_m * direction > 0, self.load_driving, self.load_back_driving)
-        return self.sided(self.coulomb + share * absolute(t_m), direction)
+        return self.directional_level(self.coulomb + share * absolute(t_m), direction)
 
 
 @part
@@ -204,7 +239,7 @@ class M3(Coulomb):
     load: float = quantity("1", "K_l", least=0, start=lambda size: 0.3 * size.lost)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        return self.sided(self.coulomb + self.load * absolute(t_m - t_e), direction)
+        return self.directional_level(self.coulomb + self.load * absolute(t_m - t_e), direction)
 
 
 @part
@@ -219,7 +254,9 @@ class M4(Stribeck):
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         carried = absolute(t_m - t_e)
         moving = self.coulomb + self.load * carried
-        return self.sided(moving + s * (self.static - self.coulomb + self.load_stribeck * carried), direction)
+        return self.directional_level(
+            moving + s * (self.static - self.coulomb + self.load_stribeck * carried), direction
+        )
 
 
 @part
@@ -247,7 +284,7 @@ class M5(Stribeck):
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         moving = self.coulomb + absolute(self.load_motor * t_m - self.load_external * t_e)
-        return self.sided(moving + s * self.at_rest(t_m, t_e), direction)
+        return self.directional_level(moving + s * self.at_rest(t_m, t_e), direction)
 
 
 @part
@@ -276,11 +313,23 @@ def fading(w: Scalar, scale: Scalar, exponent: Scalar | None) -> Scalar:
     return exp(-(x * x)) if exponent is None else exp(-power(x, exponent))
 
 
-class Bristle:
-    """What Dahl and LuGre share: a bristle deflection z with dz/dt = w - sigma_0 |w| z / g, g the level of
-    slip."""
+class Bristle(Viscous):
+    """What contacts that bend share; here with one deflection z: dz/dt = w - sigma_0 |w| z / g, g the level
+    of slip."""
 
     stiffness: float
+    coulomb: float
+
+    def check(self) -> None:
+        """Refuse a bristle that slips at nothing."""
+        if self.coulomb <= 0:
+            raise InvalidValue(
+                f"friction.coulomb is {self.coulomb:g} N m with a bristle stiffness; expected more than 0: a"
+                " bristle needs a torque at which it slips"
+            )
+
+    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre:
+        return LuGre(**drag, coulomb=moving, static=moving, stribeck_velocity=1.0, stiffness=self.stiffness)
 
     def micro_damping(self, w: Scalar) -> Scalar:
         """sigma_1 at speed w."""
@@ -289,7 +338,7 @@ class Bristle:
     def spring(self, z: Bent, w: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         return self.stiffness * z[0], self.stiffness, self.micro_damping(w)
 
-    def bent(self, z: Bent) -> Scalar:
+    def bristle_energy(self, z: Bent) -> Scalar:
         return 0.5 * self.stiffness * z[0] * z[0]
 
     def deflect(self, z: Bent, w: Scalar, g: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
@@ -315,15 +364,9 @@ class Dahl(Bristle, Coulomb):
 
     stiffness: float = quantity("N m/rad", "sigma_0", above=0, start=lambda size: 1.6 * size.dry / STROKE)
 
-    def check(self) -> None:
-        _need_level(self.coulomb)
-
-    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre:
-        return LuGre(**drag, coulomb=moving, static=moving, stribeck_velocity=1.0, stiffness=self.stiffness)
-
 
 @part
-class MaxwellSlip(Coulomb):
+class MaxwellSlip(Bristle, Coulomb):
     """Four springs side by side, each slipping at a quarter of the level: a contact that softens as it bends
     and remembers where it turned back.
 
@@ -337,9 +380,6 @@ class MaxwellSlip(Coulomb):
     """Of all springs together, before any slips."""
     softening: float = quantity("1", "s", default=2.0, least=1, start=lambda size: 2.0)
 
-    def check(self) -> None:
-        _need_level(self.coulomb)
-
     def springs(self) -> Bent:
         """Stiffness of each spring [N m/rad]."""
         k = [1.0, 1.0 / self.softening]
@@ -349,11 +389,11 @@ class MaxwellSlip(Coulomb):
     def spring(self, z: Bent, w: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         return sum(k * x for k, x in zip(self.springs(), z, strict=True)), self.stiffness, 0.0
 
-    def bent(self, z: Bent) -> Scalar:
+    def bristle_energy(self, z: Bent) -> Scalar:
         return sum(0.5 * k * x * x for k, x in zip(self.springs(), z, strict=True))
 
     def deflect(self, z: Bent, w: Scalar, g: Scalar, h: Scalar) -> tuple[Bent, Scalar]:
-        """Each spring follows the motion until it slips: exact for constant w."""
+        # Each spring follows the motion until it slips: exact for constant w.
         n, after, torque = side(w), [], 0.0
         travel = n * w * h
         for k, x in zip(self.springs(), z, strict=True):
@@ -363,9 +403,6 @@ class MaxwellSlip(Coulomb):
             after.append(x + n * bends)
             torque = torque + k * (after[-1] - 0.5 * n * bends * bends / where(travel > 0, travel, 1.0))
         return tuple(after), torque
-
-    def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre:
-        return LuGre(**drag, coulomb=moving, static=moving, stribeck_velocity=1.0, stiffness=self.stiffness)
 
 
 @part
@@ -391,7 +428,7 @@ class LuGre(Bristle, Stribeck):
     damping_exponent: float | None = quantity("1", "beta", default=None, above=0)
 
     def check(self) -> None:
-        _need_level(self.coulomb)
+        Bristle.check(self)
         Stribeck.check(self)
 
     def as_lugre(self, moving: float, breakaway: float, **drag: Any) -> LuGre:
@@ -436,14 +473,6 @@ class LuGre(Bristle, Stribeck):
 @part
 class LoadLuGre(LuGre, M4):
     """LuGre whose level of slip grows with the carried torque: M4's level under a bristle."""
-
-
-def _need_level(coulomb: float) -> None:
-    if coulomb <= 0:
-        raise InvalidValue(
-            f"friction.coulomb is {coulomb:g} N m with a bristle stiffness; expected more than 0: a bristle"
-            " needs a torque at which it slips"
-        )
 
 
 FRICTIONS: Registry[type[Viscous]] = Registry(

@@ -8,7 +8,7 @@ from typing import ClassVar, TypeVar
 
 from ..errors import InvalidValue, MissingValue
 from .friction import Viscous
-from .maths import Scalar, absolute, is_number, side, where
+from .maths import Scalar, absolute, is_number, is_whole, side, where
 from .quantity import Part, part, present, quantity
 
 _F = TypeVar("_F", bound=Viscous)
@@ -53,12 +53,13 @@ class Gearbox(Part):
     contact_damping: float = quantity("N m s/rad", "d_c", default=0.0, least=0)
 
     def check(self) -> None:
+        """Refuse a ratio of 0, motors that cannot be counted, and play without stiffness."""
         if self.ratio == 0:
             raise InvalidValue(
                 "gearbox.ratio is 0; expected rotor turns per output turn, such as 1 for none or 100 for a"
                 " 100:1 reduction"
             )
-        if isinstance(self.n_motors, bool) or not isinstance(self.n_motors, int) or self.n_motors < 1:
+        if not is_whole(self.n_motors) or self.n_motors < 1:
             raise InvalidValue(
                 f"gearbox.n_motors is {self.n_motors!r}; expected a whole number of at least 1"
             )
@@ -88,11 +89,21 @@ class Gearbox(Part):
         return self.n_motors * self.ratio * self.ratio * J_r
 
     def loss(self, tau: Scalar, other: Scalar, J_rotor: Scalar, J_load: Scalar, direction: Scalar) -> Scalar:
-        """Torque lost against motion in a direction; never negative.
+        """Torque lost against motion in a direction.
 
-        tau is the motors' torque at the output, other the torques that resist on the load's side. The gears
-        carry T = tau - J_rotor a, and pass on k T with k = eta where T drives the motion, 1 / eta where it
-        brakes it: J_load a = k T - other. The sign of T does not depend on k, so there is nothing to iterate.
+        The gears carry T = tau - J_rotor a, and pass on k T with k = eta where T drives the motion, 1 / eta
+        where it brakes it: J_load a = k T - other. The sign of T does not depend on k, so there is nothing to
+        iterate.
+
+        Args:
+            tau: torque of the motors at the output [N m].
+            other: torques that resist on the load's side [N m].
+            J_rotor: inertia of the rotors at the output [kg m^2].
+            J_load: inertia of the load [kg m^2].
+            direction: +1 or -1.
+
+        Returns:
+            The torque at the output [N m]; never negative.
         """
         if self.efficiency is None:
             return 0.0

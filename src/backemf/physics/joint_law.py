@@ -54,7 +54,16 @@ class DryLevels(NamedTuple):
 
 
 def dry_levels(actuator: Actuator, load: float, amplitude: float) -> DryLevels:
-    """Dry friction at half of a load, which is a share of the stall torque."""
+    """Dry friction at half of a load.
+
+    Args:
+        actuator: with the friction.
+        load: as a share of the stall torque.
+        amplitude: of the motions [rad or m, at the output]; without a supply it says which voltage.
+
+    Returns:
+        In motion and at rest [N m].
+    """
     torque = 0.5 * load * capability(actuator, amplitude).stall
     friction = actuator.friction
     moving, at_rest = (float(friction.level(share, torque, -torque, 1.0)) for share in (0.0, 1.0))
@@ -109,6 +118,9 @@ class JointLaw(NamedTuple):
             load: at half of which dry friction is taken, as a share of the stall torque.
             amplitude: of the motions [rad or m, at the output]; without a supply it says which voltage.
             volts: instead of the drive's own greatest voltage [V].
+
+        Returns:
+            The law at the output.
         """
         drive, gearbox, limits = actuator.drive, actuator.gearbox, actuator.motor.limits
         given = drive.ceiling({}) if volts is None else volts

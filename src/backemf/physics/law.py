@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..errors import InvalidValue, MissingValue
-from .maths import Scalar, clip, maximum, mean_decay, mean_rise, minimum, where
+from .maths import Scalar, clip, is_whole, maximum, mean_decay, mean_rise, minimum, where
 from .quantity import Part, part, present, quantity
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Drive(Part):
     (an encoder on the motor)."""
 
     def check(self) -> None:
+        """Refuse words, counts and limits that make no drive."""
         if self.disabled not in ("open", "brake"):
             raise InvalidValue(f"drive.disabled is {self.disabled!r}; expected 'open' or 'brake'")
         if self.sensor not in ("output", "rotor"):
@@ -120,8 +121,7 @@ class Drive(Part):
         if self.duty_limit is not None and self.supply is None:
             raise MissingValue("drive.duty_limit needs drive.supply, the voltage that a duty of 1 stands for")
         n = self.n_velocity_periods
-        whole = n is None or (isinstance(n, int) and not isinstance(n, bool))
-        if not whole or not 0 <= (n or 0) <= MOST_PERIODS:
+        if n is not None and not (is_whole(n) and 0 <= n <= MOST_PERIODS):
             raise InvalidValue(
                 f"drive.n_velocity_periods is {n!r}; expected a whole number from 0 to {MOST_PERIODS}"
             )
@@ -206,6 +206,7 @@ class Drive(Part):
         return False
 
     def supply_now(self, inputs: Inputs) -> Scalar | None:
+        """The recorded supply, else the drive's own [V]; None where there is none."""
         return inputs.get("supply", self.supply)
 
     def ceiling(self, inputs: Inputs) -> Scalar | None:
@@ -216,12 +217,22 @@ class Drive(Part):
             return reach
         return self.voltage_limit if reach is None else minimum(reach, self.voltage_limit)
 
-    def limited(self, v: Scalar, inputs: Inputs) -> Scalar:
+    def limit_voltage(self, v: Scalar, inputs: Inputs) -> Scalar:
+        """A voltage within what is possible now [V]."""
         ceiling = self.ceiling(inputs)
         return v if ceiling is None else clip(v, -ceiling, ceiling)
 
     def setpoint(self, inputs: Inputs, previous: Scalar | None, h: Scalar) -> Scalar:
-        """The command after its limits and its slew."""
+        """The command after its limits and its slew.
+
+        Args:
+            inputs: what is asked.
+            previous: the setpoint before; needed with a slew.
+            h: seconds since then.
+
+        Returns:
+            In the command's own unit.
+        """
         u = inputs[self.target] if self.target else 0.0
         if self.command_low is not None:
             u = maximum(u, self.command_low)
@@ -240,8 +251,20 @@ class Drive(Part):
         h: Scalar,
         tie: Scalar | None = None,
     ) -> Sample:
-        """When and what a sampled law sees in the next h seconds, its sensor at (position, velocity) now.
-        With steps longer than its period it looks once a step."""
+        """When and what a sampled law sees in the next h seconds. With steps longer than its period it looks
+        once a step.
+
+        Args:
+            state: with its memory.
+            inputs: what is asked.
+            motion: (position, velocity) of its sensor now, at the output's scale [rad, rad/s].
+            h: length of the interval [s].
+            tie: by how much an instant may miss the interval's ends and still be there [s]; absent: a
+                small share of it.
+
+        Returns:
+            The instant, and what is seen at it.
+        """
         (q, w), T, wait, memory = motion, present(self.period), state["until_sample"], self.memory[2:]
         tie = TIE * h if tie is None else tie
         share = where(wait < tie, 0.0, minimum(wait / h, 1.0))
@@ -254,11 +277,21 @@ class Drive(Part):
             seen = w
         return Sample(wait < maximum(h - tie, tie), share, u, q + share * h * w, seen)
 
-    def remembered(
+    def next_memory(
         self, state: Mapping[str, Scalar], sample: Sample, effort: Scalar, w: Scalar, h: Scalar
     ) -> dict[str, Scalar]:
-        """The memory after h seconds in which the sensor moved with a mean velocity w, and the law asked for
-        an effort where it looked."""
+        """The memory after an interval.
+
+        Args:
+            state: before it.
+            sample: where the law looked in it.
+            effort: what it asked for there, in its own unit.
+            w: mean velocity that its sensor saw [rad/s].
+            h: length of the interval [s].
+
+        Returns:
+            States of the memory, by name.
+        """
         held, wait, *travels = self.memory
         due, T = sample.due, present(self.period)
         base = where(sample.share > 0, state[wait], 0.0) + T  # one clock, where the instant is at the start
@@ -270,13 +303,25 @@ class Drive(Part):
         return after
 
     def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
-        """What the law asks for, in its own unit (V, duty, A or N m): what a sampled law holds."""
-        raise NotImplementedError
+        """What the law asks for, in its own unit (V, duty, A or N m): what a sampled law holds. The setpoint
+        itself, where a law says nothing else."""
+        return seen.setpoint
 
-    def applied(
+    def terminal_voltage(
         self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
     ) -> Scalar:
-        """Terminal voltage for an effort, before limits: what acts all the time."""
+        """Voltage for an effort, before limits: what acts all the time.
+
+        Args:
+            motor: whose winding it drives.
+            gearbox: between the motor and the output, where gains are.
+            inputs: a recorded supply is one of them.
+            seen: what the law looks at.
+            effort: what it asked for, in its own unit.
+
+        Returns:
+            At the terminals of each motor [V].
+        """
         return effort
 
     def mean_setpoint(self, state: Mapping[str, Scalar], u: Scalar) -> Scalar:
@@ -286,9 +331,19 @@ class Drive(Part):
     def setpoint_rate(
         self, state: Mapping[str, Scalar], u: Scalar, h: Scalar, sample: Sample | None = None
     ) -> tuple[Scalar, Scalar]:
-        """(mean rate of the low-passed setpoint over h seconds that end with u, the low-passed setpoint after
-        them); 0 where the law does not differentiate it. A sampled law's moves a period at each look: the
-        rate is held until the next, and a change between two looks is pushed for in full."""
+        """How fast a setpoint moves that the law differentiates. A sampled law's moves a period at each look:
+        the rate is held until the next, and a change between two looks is pushed for in full.
+
+        Args:
+            state: at the start of an interval.
+            u: the setpoint at its end.
+            h: its length [s].
+            sample: where a sampled law looks in it.
+
+        Returns:
+            (mean rate of the low-passed setpoint, the low-passed setpoint at the end); 0 where the law
+                does not differentiate it.
+        """
         T_f = self.setpoint_lag
         if T_f is None:
             return 0.0, 0.0
@@ -305,9 +360,30 @@ class Drive(Part):
         return rate, y + h * rate
 
     def voltage(self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState) -> Scalar:
-        """Terminal voltage before limits, of a law that looks now."""
-        return self.applied(motor, gearbox, inputs, seen, self.effort(inputs, seen))
+        """Terminal voltage before limits, of a law that looks now.
 
-    def integrated(self, x: Scalar, error: Scalar, v: Scalar, inputs: Inputs, h: Scalar) -> Scalar:
-        """The integral after h seconds of an error, anti-windup included."""
+        Args:
+            motor: whose winding it drives.
+            gearbox: between the motor and the output.
+            inputs: what is asked.
+            seen: what the law looks at.
+
+        Returns:
+            At the terminals of each motor [V].
+        """
+        return self.terminal_voltage(motor, gearbox, inputs, seen, self.effort(inputs, seen))
+
+    def integrate(self, x: Scalar, error: Scalar, v: Scalar, inputs: Inputs, h: Scalar) -> Scalar:
+        """The integral after a while, anti-windup included.
+
+        Args:
+            x: the integral before.
+            error: of position [rad] or velocity [rad/s] at the output, as the sensor sees it.
+            v: voltage that acts, positive where it pushes the output forwards [V].
+            inputs: supply and `enabled` among them.
+            h: for so long [s].
+
+        Returns:
+            The integral [rad s or rad].
+        """
         return x

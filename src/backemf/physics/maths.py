@@ -31,48 +31,40 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def exp(x: Scalar) -> Scalar:
-    return _library(x).exp(x)
+def is_whole(value: Any) -> bool:
+    """A whole number of Python or NumPy; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def expm1(x: Scalar) -> Scalar:
-    return _library(x).expm1(x)
+def _function(name: str) -> Callable[..., Scalar]:
+    """A function that NumPy and JAX have under one name."""
+
+    def function(*values: Scalar) -> Scalar:
+        return getattr(_library(*values), name)(*values)
+
+    return function
 
 
-def log1p(x: Scalar) -> Scalar:
-    return _library(x).log1p(x)
-
-
-def floor(x: Scalar) -> Scalar:
-    return _library(x).floor(x)
-
-
-def sin(x: Scalar) -> Scalar:
-    return _library(x).sin(x)
-
-
-def cos(x: Scalar) -> Scalar:
-    return _library(x).cos(x)
-
-
-def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-    return _library(condition, yes, no).where(condition, yes, no)
-
-
-def minimum(a: Scalar, b: Scalar) -> Scalar:
-    return _library(a, b).minimum(a, b)
-
-
-def maximum(a: Scalar, b: Scalar) -> Scalar:
-    return _library(a, b).maximum(a, b)
+exp, expm1, log1p = _function("exp"), _function("expm1"), _function("log1p")
+sin, cos = _function("sin"), _function("cos")
+floor, absolute = _function("floor"), _function("abs")
+minimum, maximum = _function("minimum"), _function("maximum")
+where = _function("where")
+"""where(condition, yes, no)"""
 
 
 def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
+    """The nearest number to x between two others.
+
+    Args:
+        x: any number.
+        low: the least that comes back.
+        high: the most that comes back; it wins where it is below `low`.
+
+    Returns:
+        min(max(x, low), high).
+    """
     return minimum(maximum(x, low), high)
-
-
-def absolute(x: Scalar) -> Scalar:
-    return _library(x).abs(x)
 
 
 def side(x: Scalar) -> Scalar:

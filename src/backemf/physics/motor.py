@@ -45,6 +45,7 @@ class Limits(Part):
     derating_end: float | None = quantity("degC", "T_2", default=None, over="derating_start")
 
     def check(self) -> None:
+        """Refuse rules of which a number is missing, and limits in the wrong order."""
         peak = (self.continuous_current, self.peak_current, self.peak_time)
         if any(v is not None for v in peak) and any(v is None for v in peak):
             raise MissingValue(
@@ -92,8 +93,16 @@ class Limits(Part):
         return safe + (rated - safe) * s
 
     def overload_after(self, overload: Scalar, square: Scalar, h: Scalar) -> Scalar:
-        """The used share of the peak budget after h seconds at a mean square of the current:
-        1 is all of it."""
+        """The used share of the peak budget after a while.
+
+        Args:
+            overload: the share before.
+            square: mean square of the current [A^2].
+            h: for so long [s].
+
+        Returns:
+            The share; 1 is all of it.
+        """
         i_c, i_p, t_p = present(self.continuous_current), present(self.peak_current), present(self.peak_time)
         return clip(overload + h * (square - i_c * i_c) / ((i_p * i_p - i_c * i_c) * t_p), 0.0, 1.0)
 
@@ -108,7 +117,7 @@ class Limits(Part):
         held = [] if most is None else [float(motor.torque_at(most, None))]
         return min([*held, *([] if self.torque is None else [self.torque])], default=None)
 
-    def ganged(self, n: int) -> Limits:
+    def in_parallel(self, n: int) -> Limits:
         """Of n motors that share one shaft and one winding."""
         scaled = {f.name for f in fields(self)} - {"peak_time", "derating_start", "derating_end"}
         return replace(self, **{k: n * v for k in scaled if (v := getattr(self, k)) is not None})
@@ -136,10 +145,11 @@ class Cogging(Part):
         return Cogging(amplitude=percent / 100.0 * of, periods=float(math.lcm(poles, slots)), phase=phase)
 
     def torque(self, rotor_angle: Scalar) -> Scalar:
+        """At the rotor, for the rotor's angle [N m]."""
         A, N_p, phi = self.amplitude, self.periods, self.phase
         return A * sin(N_p * rotor_angle + phi)
 
-    def stored(self, rotor_angle: Scalar) -> Scalar:
+    def energy(self, rotor_angle: Scalar) -> Scalar:
         """Potential energy [J]; the torque is minus its slope."""
         A, N_p, phi = self.amplitude, self.periods, self.phase
         return A / N_p * cos(N_p * rotor_angle + phi)
@@ -176,6 +186,7 @@ class Motor(Part):
     cogging: Cogging | None = field(default=None, metadata={"part": Cogging})
 
     def check(self) -> None:
+        """Refuse derating of a winding whose temperature nobody knows."""
         if self.limits is not None and self.limits.safe_current is not None and self.thermal is None:
             raise MissingValue(
                 "thermal derating needs motor.thermal: without it nothing knows how warm the winding is"
@@ -221,18 +232,40 @@ class Motor(Part):
         return tau
 
     def ceiling(self, T: Scalar | None, overload: Scalar | None) -> Scalar | None:
+        """The largest current allowed now [A], or None where nothing limits it."""
         return None if self.limits is None else self.limits.ceiling(T, overload)
 
     def steady_current(self, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None) -> Scalar:
-        """Current once the inductance has settled: (v - K_e w) / R, within its limit."""
+        """Current once the inductance has settled: (v - K_e w) / R, within its limit.
+
+        Args:
+            v: voltage at the terminals [V].
+            w: speed of the rotor [rad/s].
+            T: temperature of the winding [degC], where it is known.
+            ceiling: limit of the current [A], where there is one.
+
+        Returns:
+            [A]
+        """
         i = (v - self.back_emf_at(T) * w) / self.resistance_at(T)
         return i if ceiling is None else clip(i, -ceiling, ceiling)
 
     def current_over(
         self, i: Scalar, v: Scalar, w: Scalar, T: Scalar | None, ceiling: Scalar | None, h: Scalar
     ) -> CurrentOver:
-        """The winding over h seconds at constant voltage v and rotor speed w;
-        the exact exponential where inductive."""
+        """The winding over a while at constant voltage and speed; the exact exponential where inductive.
+
+        Args:
+            i: current at the start [A].
+            v: voltage at the terminals [V].
+            w: speed of the rotor [rad/s].
+            T: temperature of the winding [degC], where it is known.
+            ceiling: limit of the current [A], where there is one.
+            h: for so long [s].
+
+        Returns:
+            Its mean, its end and its mean square.
+        """
         if not self.has_current_state:
             i1 = self.steady_current(v, w, T, ceiling)
             return CurrentOver(i1, i1, i1 * i1)
@@ -256,7 +289,7 @@ class Motor(Part):
             where(held, 0.5 * (i + i1), mean), i1, where(held, (i * i + i * i1 + i1 * i1) / 3.0, square)
         )
 
-    def ganged(self, n: int) -> Motor:
+    def in_parallel(self, n: int) -> Motor:
         """n motors on one shaft as one of the same effect: n times the current through a winding of R / n."""
         if n == 1:
             return self
@@ -267,8 +300,8 @@ class Motor(Part):
             inductance=None if self.inductance is None else self.inductance / n,
             saturation_current=None if self.saturation_current is None else n * self.saturation_current,
             iron_loss=None if self.iron_loss is None else n * self.iron_loss,
-            limits=self.limits and self.limits.ganged(n),
-            thermal=self.thermal and self.thermal.ganged(n),
+            limits=self.limits and self.limits.in_parallel(n),
+            thermal=self.thermal and self.thermal.in_parallel(n),
             cogging=self.cogging and replace(self.cogging, amplitude=n * self.cogging.amplitude),
         )
 

@@ -45,7 +45,18 @@ class StepResult(NamedTuple):
 
 
 def step(actuator: Actuator, bench: Bench, state: State, inputs: Inputs, h: Scalar) -> StepResult:
-    """h seconds later."""
+    """One time step.
+
+    Args:
+        actuator: its parts.
+        bench: what its output carries.
+        state: before it, by name.
+        inputs: held over it.
+        h: its length [s].
+
+    Returns:
+        The state h seconds later, and what happened meanwhile.
+    """
     if bench.locked:
         still = 0.0 * state["velocity"]
         return _commit(actuator, bench, state, inputs, still, still, h)

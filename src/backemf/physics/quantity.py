@@ -47,13 +47,25 @@ def quantity(
     tolerance: Callable[[float], float] | None = None,
     within: float | None = None,
 ) -> Any:
-    """A number with a unit and a symbol. A default of None means: this effect is absent and costs nothing.
+    """A field of a part: a number with a unit and a symbol.
 
-    `above` is an exclusive lower bound, `least` and `most` are inclusive ones. A number that may have either
-    sign says with `signed` how large it usually is; one that is never smaller than another of the same part
-    names it with `over`; `start` is a sensible value where nobody knows one, for an actuator of some size;
-    `tolerance` is how well a careful person measures it where nobody says (a standard deviation); `within` is
-    the factor of a sensible value beyond which it means nothing any more.
+    Args:
+        unit: in SI; "1" for a plain number, "command" for the unit of the drive's target.
+        symbol: as equations write it.
+        default: None means that the effect is absent and costs nothing; nothing given: the number is
+            needed.
+        above: what it must exceed.
+        least: the smallest that is allowed.
+        most: the largest that is allowed.
+        zero_is_absent: whether 0 means the same as None.
+        signed: how large it usually is, of a number that may have either sign.
+        over: name of another field of the part that it is never smaller than.
+        start: a sensible value where nobody knows one, for an actuator of some size.
+        tolerance: how well a careful person measures it where nobody says: a standard deviation.
+        within: the factor of a sensible value beyond which it means nothing any more.
+
+    Returns:
+        The field of a dataclass.
     """
     meta = {
         "unit": unit,
@@ -226,8 +238,20 @@ def parameters(owner: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def substitute(owner: _T, values: Mapping[str, Any], prefix: str = "") -> _T:
-    """The same part with some of its quantities replaced, by path; one that was absent may be given, and so
-    may all that a part needs which was absent. Unknown paths are errors."""
+    """The same part with some of its quantities replaced; one that was absent may be given, and so may all
+    that a part needs which was absent.
+
+    Args:
+        owner: the part.
+        values: numbers by path.
+        prefix: what paths begin with: "bench.".
+
+    Returns:
+        A copy.
+
+    Raises:
+        UnknownName: a path is none of the part's.
+    """
     valid = parameters(owner, prefix)
     for path in values:
         if path not in valid and path not in absent(owner, prefix):

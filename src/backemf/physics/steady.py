@@ -98,7 +98,7 @@ class Line(NamedTuple):
         """Mechanical: R J / (K_t K_e) [s]."""
         return self.R * inertia / (self.K_t * self.K_e)
 
-    def reflected(self, ratio: float, n_motors: int = 1) -> Line:
+    def behind_gears(self, ratio: float, n_motors: int = 1) -> Line:
         """The same behind gears: n N K_t, N K_e; the drag of n motors as the output sees it."""
         N, n = abs(ratio), n_motors
         dry, viscous = n * N * self.dry, n * N * N * self.viscous
@@ -148,7 +148,7 @@ def line(actuator: Actuator, v: float = 0.0) -> Line:
     """An actuator's line at its output, cold: dry friction of the unloaded joint, viscous with iron drag."""
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     bare = Line(motor.resistance, motor.torque_constant, motor.back_emf_at(None), v)
-    geared = bare.reflected(gearbox.ratio, gearbox.n_motors)
+    geared = bare.behind_gears(gearbox.ratio, gearbox.n_motors)
     return geared._replace(dry=float(friction.moving), viscous=friction.viscous + iron_drag(actuator))
 
 
@@ -212,7 +212,16 @@ def natural_frequency(stiffness: float, inertia: float) -> float:
 
 
 def damping_ratio(stiffness: float, damping: float, inertia: float) -> float:
-    """d / (2 sqrt(k J))."""
+    """d / (2 sqrt(k J)).
+
+    Args:
+        stiffness: at the output [N m/rad].
+        damping: [N m s/rad].
+        inertia: [kg m^2].
+
+    Returns:
+        1 is critical damping.
+    """
     return damping / (2.0 * math.sqrt(stiffness * inertia))
 
 
@@ -225,14 +234,32 @@ def ideal_speed(actuator: Actuator, v: float) -> float:
 
 
 def steady_current(actuator: Actuator, v: Any, w: Any) -> Any:
-    """Current of each motor at output speed w, cold, within its limit [A]."""
+    """Current of each motor, cold, within its limit.
+
+    Args:
+        actuator: with the motor and the gears.
+        v: voltage at the terminals [V], one or many.
+        w: speed of the output [rad/s], one or many.
+
+    Returns:
+        [A]
+    """
     motor = actuator.motor
     limit = None if motor.limits is None else motor.limits.largest_current
     return motor.steady_current(v, actuator.gearbox.rotor_speed(w), None, limit)
 
 
 def electrical_torque(actuator: Actuator, v: Any, w: Any) -> Any:
-    """Torque of the motors at the output before friction and gears [N m]."""
+    """Torque of the motors before friction and gears.
+
+    Args:
+        actuator: with the motor and the gears.
+        v: voltage at the terminals [V], one or many.
+        w: speed of the output [rad/s], one or many.
+
+    Returns:
+        At the output [N m].
+    """
     return actuator.gearbox.output_torque(actuator.motor.torque_at(steady_current(actuator, v, w), None))
 
 
@@ -265,10 +292,18 @@ def balance(actuator: Actuator, v: Any, w: Any) -> Balance:
 
 
 def net_torque(actuator: Actuator, v: Any, w: Any) -> np.ndarray:
-    """Torque left for the load at steady speed: after iron drag, gear loss, drag and dry friction [N m].
+    """Torque left for the load at steady speed: after iron drag, gear loss, drag and dry friction.
 
     Friction may grow with that load itself, so the balance net = tau - drag - level(tau, -net) is solved, by
     halving an interval: its left side grows faster than its right side falls.
+
+    Args:
+        actuator: all of it but the drive.
+        v: voltage at the terminals [V], one or many.
+        w: speed of the output [rad/s], one or many.
+
+    Returns:
+        At the output [N m].
     """
     w = np.asarray(w, float)
     excess, most = balance(actuator, v, w)
@@ -312,6 +347,15 @@ def continuous_current(actuator: Actuator, most: float) -> float:
 
 
 def coasting_speed(t: Scalar, w_0: Scalar, dry: Scalar, drag: Scalar) -> Scalar:
-    """Speed of a shaft left alone: dw/dt = -dry - drag w, with tau_c / J and B / J [rad/s^2, 1/s], until it
-    stops."""
+    """Speed of a shaft left alone, until it stops: dw/dt = -dry - drag w.
+
+    Args:
+        t: time since it was let go [s].
+        w_0: speed then [rad/s].
+        dry: tau_c / J [rad/s^2].
+        drag: B / J [1/s].
+
+    Returns:
+        [rad/s]
+    """
     return w_0 * exp(-drag * t) - dry * t * mean_decay(drag * t)

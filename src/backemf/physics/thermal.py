@@ -43,18 +43,28 @@ class Heat(Part):
         raise NotImplementedError
 
     def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
-        """Temperatures after h seconds of constant heat [W]."""
+        """Temperatures after a while of constant heat.
+
+        Args:
+            temperatures: of the nodes before [degC].
+            copper: heat in the winding [W].
+            iron: heat of the iron loss [W].
+            h: for so long [s].
+
+        Returns:
+            Of the nodes [degC].
+        """
         raise NotImplementedError
 
     def leaving(self, temperatures: Temperatures) -> Scalar:
         """Heat flowing to the ambient [W]."""
         raise NotImplementedError
 
-    def stored(self, temperatures: Temperatures) -> Scalar:
+    def stored_heat(self, temperatures: Temperatures) -> Scalar:
         """Heat stored above ambient [J]."""
         raise NotImplementedError
 
-    def ganged(self, n: int) -> Heat:
+    def in_parallel(self, n: int) -> Heat:
         """Of n motors side by side, as one of the same effect."""
         raise NotImplementedError
 
@@ -90,15 +100,14 @@ class Thermal(Heat):
     def total_resistance(self) -> float:
         return self.resistance
 
-    def ganged(self, n: int) -> Thermal:
+    def in_parallel(self, n: int) -> Thermal:
         return replace(self, resistance=self.resistance / n, capacitance=n * self.capacitance)
 
     def one_node(self) -> Thermal:
         return self
 
     def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
-        """The exact exponential."""
-        (T,) = temperatures
+        (T,) = temperatures  # the exact exponential
         R_T, C, T_a = self.resistance, self.capacitance, self.ambient
         steady = T_a + R_T * (copper + iron)
         return (steady + (T - steady) * exp(-h / (R_T * C)),)
@@ -106,7 +115,7 @@ class Thermal(Heat):
     def leaving(self, temperatures: Temperatures) -> Scalar:
         return (temperatures[0] - self.ambient) / self.resistance
 
-    def stored(self, temperatures: Temperatures) -> Scalar:
+    def stored_heat(self, temperatures: Temperatures) -> Scalar:
         return self.capacitance * (temperatures[0] - self.ambient)
 
 
@@ -136,7 +145,7 @@ class TwoNodeThermal(Heat):
             "housing": self.housing_resistance * self.housing_capacitance,
         }
 
-    def ganged(self, n: int) -> TwoNodeThermal:
+    def in_parallel(self, n: int) -> TwoNodeThermal:
         return replace(
             self,
             winding_resistance=self.winding_resistance / n,
@@ -150,7 +159,7 @@ class TwoNodeThermal(Heat):
         return Thermal(resistance=self.total_resistance, capacitance=self.winding_capacitance, **same)
 
     def advance(self, temperatures: Temperatures, copper: Scalar, iron: Scalar, h: Scalar) -> Temperatures:
-        """The implicit midpoint, stable for any h."""
+        # The implicit midpoint, stable for any h.
         x, y = temperatures[0] - self.ambient, temperatures[1] - self.ambient
         R1, R2, C1, C2 = (
             self.winding_resistance,
@@ -170,7 +179,7 @@ class TwoNodeThermal(Heat):
     def leaving(self, temperatures: Temperatures) -> Scalar:
         return (temperatures[1] - self.ambient) / self.housing_resistance
 
-    def stored(self, temperatures: Temperatures) -> Scalar:
+    def stored_heat(self, temperatures: Temperatures) -> Scalar:
         return self.winding_capacitance * (temperatures[0] - self.ambient) + self.housing_capacitance * (
             temperatures[1] - self.ambient
         )

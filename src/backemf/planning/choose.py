@@ -62,6 +62,7 @@ class MotionChoice:
         return -np.linalg.slogdet(open_)[1].mean(axis=-1)
 
     def of(self, chosen: Sequence[int]) -> np.ndarray:
+        """Information of the chosen candidates together with what was known, (n_draws, n, n)."""
         return self.before + self.information[:, list(chosen)].sum(axis=1)
 
 
@@ -165,8 +166,19 @@ def find_alternatives(
     untold: Sequence[str],
     limits: SafetyLimits,
 ) -> dict[str, str]:
-    """For each number that stays untold, the other setting that tells most of it, in words with the error
-    that is left of what is expected without, `errors` by path."""
+    """Another setting for each number that stays untold.
+
+    Args:
+        look: what the motions tell.
+        picked: places of those that are planned.
+        before: precision of what is known already, in x.
+        errors: relative errors to expect of the plan, by path.
+        untold: paths of the numbers that it leaves open.
+        limits: that hold with other settings too.
+
+    Returns:
+        By path, the setting that tells most of it in words, with the error that is left.
+    """
     first = told_alone(look, look.problem.first, picked)
     known = before[np.ix_(look.own, look.own)]
     once = _relative(look, known + first)

@@ -132,10 +132,13 @@ class Motion(Noun):
         """Of a joint; None where it stays as it is."""
         return self.tracks.get(joint, self.tracks.get(EVERY))
 
-    def sampled(self, joint: str, step: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, joint: str, step: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
         """(times, positions) of a joint all along; empty where it has no track."""
         track, times = self.track(joint), np.arange(0.0, self.duration, step)
         return (times[:0], times[:0]) if track is None else (times, track.at(times))
+
+    sampled = sample
+    """What users may still call it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,10 +170,12 @@ class Motions(Noun):
                     raise UnknownName(f"joint of {motion.name}", name, joints)
 
     def write(self, path: Path | str, *, force: bool = False) -> Path:
+        """Store as versioned JSON; an existing file is kept unless `force`."""
         return store.write(self, path, force=force)
 
     @staticmethod
     def read(path: Path | str) -> Motions:
+        """The motions that `write` stored."""
         return store.read(path, Motions)
 
 
@@ -178,8 +183,20 @@ def usual(
     amplitude: float = 0.6, *, centre: float = 0.0, seconds: float = 40.0, limits: SafetyLimits | None = None
 ) -> Motions:
     """The four motions that tell most servos: slow ramps (friction), steps (gain, torque, back-EMF), a sweep
-    (inertia, delay), and a coast with the torque off. They last `seconds` together and stay within
-    `amplitude` [rad] of the centre."""
+    (inertia, delay), and a coast with the torque off.
+
+    Args:
+        amplitude: how far they go from the centre [rad].
+        centre: where they begin [rad].
+        seconds: how long they last together [s].
+        limits: that the recorder keeps to.
+
+    Returns:
+        The motions, for every joint.
+
+    Raises:
+        InvalidValue: the amplitude is beyond pi, or the time too short or too long.
+    """
     if not 0 < amplitude <= math.pi:
         raise InvalidValue(f"amplitude is {amplitude!r}; expected more than 0 and at most pi rad")
     if not 2.0 <= seconds <= LONGEST:

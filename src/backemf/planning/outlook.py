@@ -181,7 +181,16 @@ class Outlook:
         return Information(*map(np.array, (curvature, score, drift, worth)))
 
     def covariance(self, x: np.ndarray, chosen: Sequence[int], before: np.ndarray) -> np.ndarray:
-        """Of x, as a fit of some of the motions will have it; `before` is the precision of what was known."""
+        """Covariance of x, as a fit of some of the motions will have it.
+
+        Args:
+            x: where it is taken.
+            chosen: places of the motions.
+            before: precision of what was known.
+
+        Returns:
+            (n_x, n_x).
+        """
         told, picked = self.information(x), list(chosen)
         bread = inverse(before + told.curvature[picked].sum(axis=0))
         pull = told.drift[picked].sum(axis=0)
@@ -222,7 +231,22 @@ def outlook(
     settings: dict[str, float] | None = None,
     rig: bool = True,
 ) -> Outlook:
-    """The problem that a fit of these motions would be, at the start's numbers."""
+    """The problem that a fit of these motions would be, at the start's numbers.
+
+    Args:
+        actuator: the start.
+        bench: what it carries.
+        motions: to look at.
+        sensing: rate, encoder and noise of the recording to come.
+        prior: a datasheet, or path -> (value, standard error).
+        free_paths: what would be free; the usual numbers without it.
+        joint: whose tracks are played; "" for those of every joint.
+        settings: what the logs will say that was set in the servo, by path.
+        rig: whether somebody built the bench, so that its weights and angle are unsure.
+
+    Returns:
+        The outlook; what the motions tell is worked out when it is asked for.
+    """
     sensing = sensing or Sensing()
     logs = [_planned_log(motion, bench, sensing, joint, settings or {}) for motion in motions]
     options = FitOptions(free_paths=free_paths, prior=prior, offset=rig and free_paths is None)

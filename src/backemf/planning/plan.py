@@ -18,6 +18,7 @@ from ..identify.frictions import law, with_friction
 from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
 from ..logs.benches import bench_name
+from ..logs.log import several
 from ..logs.robot import Robot
 from ..mujoco.robot.robot_motion import Room, joint_bench, posture_of, room
 from ..options import takes
@@ -145,6 +146,10 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
         actuator: the servo, or its fit of earlier logs.
         bench: what the output carries; or a robot, of which `joint` moves while the others stand in
             `posture`.
+        options: what one may ask.
+
+    Returns:
+        The motions, and the errors to expect of their logs.
 
     Raises:
         InvalidValue: where nothing can be planned: no servo, no bench that moves, an option of robots.
@@ -155,12 +160,15 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     if after is not None:
         after = _of_joint(after, options.joint)
         actuator = after.actuator
-    _check_given(actuator, bench, options)
+    _check_given(actuator, bench, options.seconds)
     others: dict[str, Track] = {}
-    limits, findings, rig = options.limits or SafetyLimits(), list[Finding](), isinstance(bench, Bench)
+    limits, findings, rig = options.limits or SafetyLimits(), list[Finding](), True
     if isinstance(bench, Robot):
-        bench, limits, others, told = on_robot(bench, options.joint, options.posture, limits)
-        findings += told
+        options.check("robot")
+        bench, limits, others, findings = on_robot(bench, options.joint, options.posture, limits)
+        rig = False
+    else:
+        options.check("bench", bench_name(bench))
     _check_bench(bench)
     actuator = _with_planned_friction(actuator, options.friction, fitted=after is not None)
     limits = positions(limits)
@@ -178,7 +186,8 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     xs = look.draws(N_DRAWS, options.seed)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
     budget = Budget(costs, np.array([options.seconds, *[heat.most] * len(heat.of)]))
-    picked = _choose_motions(look, feasible, xs, before, _wanted_places(look, options.target), budget)
+    targets = several(options.target)
+    picked = _choose_motions(look, feasible, xs, before, _wanted_places(look, targets), budget)
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
     rows = _expect(look, errors, look.relative(look.problem.first, inverse(before)))
@@ -189,26 +198,24 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
         )
         rows = [replace(p, remedy=found.get(p.path, "")) for p in rows]
     findings += _findings(rows, look, limits)
-    return _plan_of(look, picked, rows, findings, limits, others, options.target)
+    return _plan_of(look, picked, rows, findings, limits, others, targets)
 
 
 plan = takes(PlanOptions)(run_plan)
 
 
-def _check_given(actuator: Any, bench: Any, options: PlanOptions) -> None:
+def _check_given(actuator: Any, bench: Any, seconds: float) -> None:
     """Refuse what nothing can be planned for."""
     if not isinstance(actuator, Actuator) or not isinstance(bench, (Bench, Robot)):
         given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
         raise InvalidValue(f"plan was given {given}; expected plan(actuator, bench)")
-    if not 2.0 <= options.seconds <= 3600.0:
-        raise InvalidValue(f"seconds is {options.seconds:g}; expected from 2 to 3600")
+    if not 2.0 <= seconds <= 3600.0:
+        raise InvalidValue(f"seconds is {seconds:g}; expected from 2 to 3600")
     if actuator.drive.followed != "position_target" or actuator.motion != "rotary":
         raise InvalidValue(
             f"a plan asks for positions, but the {actuator.drive.kind} of this {actuator.motion} axis follows"
             f" {actuator.drive.followed or 'nothing'}; give a servo, or a part with --control position"
         )
-    on_a_robot = isinstance(bench, Robot)
-    options.check("robot" if on_a_robot else "bench", "" if on_a_robot else bench_name(bench))
 
 
 def _with_planned_friction(actuator: Actuator, friction: str | None, *, fitted: bool) -> Actuator:
@@ -231,14 +238,14 @@ def _plan_of(
     findings: Sequence[Finding],
     limits: SafetyLimits,
     others: Mapping[str, Track],
-    target: str | Sequence[str],
+    targets: Sequence[str],
 ) -> Plan:
     """The chosen motions by number and kind, with tracks that hold the other joints."""
     motions = [
         replace(look.motions[k], name=f"{n + 1:02d}-{kind(look.motions[k])}") for n, k in enumerate(picked)
     ]
     motions = [replace(motion, tracks={**others, **motion.tracks}) for motion in motions]
-    note = f"planned for {', '.join([target] if isinstance(target, str) and target else target) or 'all'}"
+    note = f"planned for {', '.join(targets) or 'all'}"
     return Plan(
         motions=Motions(motions=tuple(motions), limits=limits, note=note),
         parameters=tuple(rows),
@@ -298,10 +305,10 @@ def _known_precision(look: Outlook, after: Fit | None) -> np.ndarray:
     return known
 
 
-def _wanted_places(look: Outlook, target: str | Sequence[str]) -> list[int]:
+def _wanted_places(look: Outlook, targets: Sequence[str]) -> list[int]:
     """Places of the numbers that are looked for."""
     names = look.problem.free.names
-    words = [w.strip() for w in (target.split(",") if isinstance(target, str) else target) if w.strip()]
+    words = [word.strip() for target in targets for word in target.split(",") if word.strip()]
     if not words:
         return look.own
     places = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -69,6 +69,17 @@ class Fit(NotebookDisplay, store.Noun):
     robot: Robot | None = None
     """With the ground as it was told or found."""
 
+    def __post_init__(self) -> None:
+        """The delays of a robot live in its joints' actuators, also of fits stored before they did. A command
+        that counts before its time stamp is the recorder's doing, and no delay."""
+        for name, late in self.delays.items():
+            fit = self.joints[name]
+            drive = replace(fit.actuator.drive, delay=late if late > 0 else None)
+            late_fit = replace(fit, actuator=replace(fit.actuator, drive=drive))
+            object.__setattr__(self, "joints", {**self.joints, name: late_fit})
+        if self.delays:
+            object.__setattr__(self, "actuator", next(iter(self.joints.values())).actuator)
+
     @property
     def actuators(self) -> dict[str, Actuator]:
         """Of a robot, each joint's."""
@@ -89,6 +100,13 @@ class Fit(NotebookDisplay, store.Noun):
     @property
     def held_out_mae(self) -> float | None:
         return float(np.mean(list(self.held_out.values()))) if self.held_out else None
+
+    @property
+    def zero(self) -> float | None:
+        """From the joint's zero to where the arm hangs, averaged over mountings and turned round: BAM's
+        q_offset [rad]; None where no arm hung."""
+        hanging = [number.value for number in self.bench if number.path == "bench.hanging"]
+        return -sum(hanging) / len(hanging) if hanging else None
 
     def predict(self, log: Log) -> PredictedMotion:
         """What the fit says a recording should have looked like, joint by joint, from its start and what was
@@ -366,6 +384,7 @@ class FittedLog(store.Noun):
 
     @staticmethod
     def of(log: Log) -> FittedLog:
+        """What to remember of a log."""
         first = next(iter(log.joints.values()), log)
         rate = first.signals[first.clock].rate
         return FittedLog(

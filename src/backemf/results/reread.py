@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import BackemfError
 from ..logs import read as reading
 from ..logs.log import Log
+from ..logs.readers.lerobot import split_episodes
 from ..logs.robot import Robot
 from ..physics.bench import Bench
 from ..signal import Command, read as read_command
@@ -28,8 +29,21 @@ def read_again(
     progress: reading.Progress | None = None,
 ) -> list[Log]:
     """Read recordings as the fit did. What is told here comes first, then what the fit remembers of the log
-    of this name; a recording that it never saw takes what all of its logs had in common. The bench of a
-    robot's fit is the robot."""
+    of this name; a recording that it never saw takes what all of its logs had in common.
+
+    Args:
+        fit: which remembers its logs.
+        paths: files, folders or patterns.
+        bench: what the joint carried; without it the fit's own, of a robot's fit the robot.
+        map: how channels are to be read; without it as in the fit.
+        between: first and last moment to keep [s].
+        settings: numbers that were set while recording, by path; without it those of the fit.
+        command: what was asked as a function of time; without it the fit's.
+        progress: is told how far reading is.
+
+    Returns:
+        The logs, with what was taken from the fit among their `conversions`.
+    """
     bench = fit.robot if bench is None and fit.joints else bench
     options: dict[str, Any] = {"bench": bench, "between": between, "settings": settings, "command": command}
     logs: list[Log] = []
@@ -83,7 +97,7 @@ def _as_before(fit: Fit, log: Log, told_here: Mapping[str, bool]) -> Log:
         log = replace(log, settings=dict(own.settings), conversions=words)
     for name, command in own.commands.items():
         if not told_here["command"] and name not in log.commands:
-            log = log.commanded(read_command(command), name, by="as in the fit")
+            log = log.with_command(read_command(command), name, by="as in the fit")
     return log
 
 
@@ -101,11 +115,13 @@ def _with_bench(fit: Fit, log: Log, own: FittedLog | None) -> Log:
 
 
 def stored_logs(fit: Fit, beside: Path | None = None) -> list[Path]:
-    """The files that a fit remembers and that are still there: as they were given, or by the end of their
-    path from a folder, that of the fit itself."""
+    """The files, datasets and bags that a fit remembers and that are still there: as they were given, or by
+    the end of their path from a folder, that of the fit itself."""
     there: dict[Path, None] = {}
     for source in (remembered.source for remembered in fit.logs if remembered.source):
         parts = places(source)
         ends = [] if beside is None else [beside.joinpath(*parts[k:]) for k in range(len(parts))]
-        there |= {place: None for place in [p for p in (Path(source), *ends) if p.is_file()][:1]}
+        there |= {
+            place: None for place in [p for p in (Path(source), *ends) if split_episodes(p)[0].exists()][:1]
+        }
     return list(there)

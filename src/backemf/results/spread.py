@@ -75,8 +75,18 @@ class Spread(Noun):
         held_out: float | None = None,
         units: Mapping[Paths, float] | None = None,
     ) -> Spread:
-        """From a fit's errors and their correlation, as plain numbers:
-        what belongs to the bench and not to the actuator is left out."""
+        """From the errors of a fit; what belongs to the bench and not to the actuator is left out.
+
+        Args:
+            actuator: whose numbers they are.
+            errors: path -> standard error, in its own unit.
+            correlation: between them, in their order.
+            held_out: mean absolute error of position on recordings that the fit did not see [rad or m].
+            units: path or paths -> relative standard deviation from unit to unit; without it `UNITS`.
+
+        Returns:
+            The spread, in plain numbers.
+        """
         at = [i for i, path in enumerate(errors) if path in actuator.parameters]
         mine = {path: float(error) for path, error in errors.items() if path in actuator.parameters}
         return Spread(
@@ -129,6 +139,7 @@ class Spread(Noun):
 
 
 def check_paths(actuator: Actuator, paths: Sequence[str]) -> None:
+    """Refuse a path that the actuator does not have."""
     for path in paths:
         if path not in actuator.parameters:
             raise UnknownName("parameter", path, actuator.parameters)

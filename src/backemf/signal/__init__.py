@@ -14,7 +14,7 @@ from .commands import (
     Chirp,
     Command as Command,
     Constant,
-    Held,
+    HeldValues,
     Ramp,
     RandomBinary,
     Sine,
@@ -40,7 +40,17 @@ def ramp(rate: float, *, at: float = 0.0, start: float = 0.0, until: float = mat
 
 
 def sine(amplitude: float, frequency: float, *, phase: float = 0.0, offset: float = 0.0) -> Command:
-    """Frequency in hertz, phase in radians."""
+    """A sine.
+
+    Args:
+        amplitude: in the target's own unit.
+        frequency: [Hz].
+        phase: at time 0 [rad].
+        offset: around which it swings.
+
+    Returns:
+        A function of time [s].
+    """
     return Sine(amplitude=amplitude, frequency=frequency, phase=phase, offset=offset)
 
 
@@ -52,7 +62,21 @@ def chirp(amplitude: float, low: float, high: float, duration: float, *, offset:
 def square(
     amplitude: float, frequency: float, *, duty: float = 0.5, offset: float = 0.0, at: float = 0.0
 ) -> Command:
-    """`offset + amplitude` for the first `duty` share of each period, `offset - amplitude` for the rest."""
+    """`offset + amplitude` for the first `duty` share of each period, `offset - amplitude` for the rest.
+
+    Args:
+        amplitude: in the target's own unit.
+        frequency: [Hz].
+        duty: share of a period at the upper value.
+        offset: between the two values.
+        at: when a period begins [s].
+
+    Returns:
+        A function of time [s].
+
+    Raises:
+        InvalidValue: a frequency that is not above 0, or a duty outside 0 to 1.
+    """
     return Square(amplitude=amplitude, frequency=frequency, duty=duty, offset=offset, at=at)
 
 
@@ -65,4 +89,4 @@ def random_binary(amplitude: float, hold: float, *, seed: int, offset: float = 0
 def held(times: Any, values: Any) -> Command:
     """Recorded values: each holds from its own time until the next;
     the first also before, the last also after."""
-    return Held(times=times, values=values)
+    return HeldValues(times=times, values=values)

@@ -61,7 +61,7 @@ class Command:
         """The highest frequency [Hz] in an interval of a smooth command."""
         return 0.0
 
-    def held(self, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
         """(times, values) that hold until the next, from `start` on: exact where it is constant between its
         jumps; a smooth one is held in short steps, each at its value in the middle of the step."""
         jumps = np.concatenate([[start], self.jumps(start, end)])
@@ -254,7 +254,7 @@ class RandomBinary(Command):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Held(Command):
+class HeldValues(Command):
     """Recorded values: each holds from its own time until the next; the first also before, the last also
     after."""
 
@@ -295,11 +295,21 @@ KINDS: dict[str, type[Command]] = {
 
 def moments(given: Any, start: float, end: float) -> np.ndarray:
     """The times at which what was given as a command jumps; of a number, an array or an ordinary function
-    nobody knows any."""
+    nobody knows any.
+
+    Args:
+        given: a command, a number, an array or a function.
+        start: after which they count [s].
+        end: until which they count [s].
+
+    Returns:
+        Times [s], increasing.
+    """
     return given.jumps(start, end) if isinstance(given, Command) else np.zeros(0)
 
 
 def numbers_of(owner: Any) -> list[dataclasses.Field]:
+    """Fields of a command that are its numbers."""
     return [f for f in dataclasses.fields(owner) if "sort" in f.metadata]
 
 

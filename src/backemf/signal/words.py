@@ -138,7 +138,19 @@ def number_and_unit(text: str) -> tuple[float, str]:
 
 
 def si(text: str, unit: str, entry: str) -> float:
-    """A number in SI: plain, or with a unit of the right kind."""
+    """A number in SI: plain, or with a unit of the right kind.
+
+    Args:
+        text: "3.14rad", "0.5".
+        unit: what it must be in: SI.
+        entry: what it is, for errors.
+
+    Returns:
+        The number.
+
+    Raises:
+        InvalidValue: it is no number, or in a unit of another kind.
+    """
     try:
         value, spelled = number_and_unit(text)
     except InvalidValue as error:

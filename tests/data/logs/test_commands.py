@@ -49,7 +49,7 @@ def test_a_measured_signal_is_no_command():
 def test_the_refined_clock_has_every_jump_and_measures_nothing_there():
     q, i = np.arange(100.0), np.arange(100.0) ** 2
     log = be.log("a", TIME, position=q, current=i, supply=np.full(100, 5.0), command=SQUARE)
-    fine, places = log.refined()
+    fine, places = log.refine()
     assert len(fine) == 103
     assert np.array_equal(fine.time[places], TIME)
     between = np.setdiff1d(np.arange(103), places)
@@ -65,7 +65,7 @@ def test_a_jump_at_a_sample_or_a_sampled_command_refines_nothing():
     at_sample = be.log("a", TIME, position=np.zeros(100), command=be.signal.step(1.0, at=TIME[7] + 1e-12))
     sampled = be.log("a", TIME, position=np.zeros(100), position_target=SQUARE(TIME))
     for log in (at_sample, sampled):
-        fine, places = log.refined()
+        fine, places = log.refine()
         assert fine is log
         assert np.array_equal(places, np.arange(100))
 
@@ -119,9 +119,9 @@ def test_a_recorded_command_keeps_its_own_clock():
         "position": be.Signal(time=t, values=np.zeros(len(t))),
         "position_target": be.Signal(time=at, values=asked),
     }
-    fine, places = be.Log(name="a", signals=signals).refined()
+    fine, places = be.Log(name="a", signals=signals).refine()
     np.testing.assert_allclose(fine.time[places], t)
     between = np.delete(fine.time, places)
     np.testing.assert_allclose(between, [x for x in at[2::2] if x < t[-1]])
-    np.testing.assert_array_equal(fine["position_target"], signals["position_target"].held(fine.time))
+    np.testing.assert_array_equal(fine["position_target"], signals["position_target"].hold_at(fine.time))
     assert np.isnan(np.delete(fine["position"], places)).all()

@@ -117,7 +117,7 @@ def test_a_trajectory_is_what_the_controller_makes_of_it(tmp_path):
     target = log.joints["lift"].signals["position_target"]
     at = {0.5: 0.0, 1.0: 0.25, 1.4: 0.45, 2.0: 0.25, 2.6: 0.0}
     for seconds, value in at.items():  # to what a line gains in the 10 ms between samples
-        assert target.held(np.array([seconds]))[0] == pytest.approx(value, abs=0.006)
+        assert target.hold_at(np.array([seconds]))[0] == pytest.approx(value, abs=0.006)
 
 
 def test_points_with_velocities_are_joined_by_cubics():

@@ -40,7 +40,7 @@ def plan() -> be.Plan:
 def test_motions_stay_within_their_reach_and_differ():
     made = family(MotionRange(0.2, 0.5))
     for one in made:
-        _, q = one.sampled("any")
+        _, q = one.sample("any")
         assert np.all(np.abs(q - 0.2) <= 0.5 + 1e-9), one.name
     assert len({one.name for one in made}) == len(made)
     kinds = {one.name.rstrip("0123456789-") for one in made}
@@ -113,7 +113,7 @@ def test_a_plan_is_a_file_that_the_recorder_plays(plan, tmp_path):
     assert [one.name for one in again.motions] == [one.name for one in plan.foreseen]
     assert (again.limits.position_low, again.limits.position_high) == (-1.0, 1.0)
     for one in again.motions:
-        _, q = one.sampled("1")
+        _, q = one.sample("1")
         assert np.all(np.abs(q) < 1.0)
     text = str(plan)
     assert "friction.static" in text

@@ -25,4 +25,4 @@ class Grease(Coulomb):
         return 1.0 / (1.0 + absolute(w) / self.grease_velocity)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        return self.sided(self.coulomb + self.grease * s, direction)
+        return self.directional_level(self.coulomb + self.grease * s, direction)

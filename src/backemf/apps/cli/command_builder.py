@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
-import typing
-from collections.abc import Callable, Mapping, Sequence
+import keyword
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from ...options import FOLDER, HIDDEN, CommandSpec, Option, options_of
-from .terminal import TYPED, Json, Strict, answer, at_terminal, inside, keep, making, parse_place
+from ...options import FIGURE, FOLDER, HIDDEN, Answer, CommandSpec, Option, Terminal, options_of
+from .terminal import answer, at_terminal, drawable, inside, keep, making, parse_place
 
 TYPES: dict[str, Any] = {
     **{"bool": bool, "int": int, "float": float, "str": str, "Path": Path},
@@ -28,52 +28,26 @@ TYPES: dict[str, Any] = {
 
 
 def command(
-    kind: type[Any],
-    order: str,
-    choices: Mapping[str, Callable[[], Sequence[str]]] | None = None,
-    fields: str = "",
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function with an argument `options` into a command that has an option for each field of `kind`.
+    kind: type[Any], working: str = "", has_findings: bool = True, strict_help: str = CommandSpec.strict_help
+) -> Callable[[Callable[[Any, Terminal], Answer | None]], Callable[..., None]]:
+    """Make a function of options and a terminal into a command with a word for each field.
 
     Args:
         kind: the class of the options.
-        order: how the words of the command line follow each other, the function's own among them; a field
-            that is not named here stands behind the last that is.
-        choices: names that the function's own arguments take, where their help has a place for them.
-        fields: those that the command has; all of the class without it.
+        working: what is said while it works.
+        has_findings: whether there is a `--strict`.
+        strict_help: what that does.
+
+    Returns:
+        A decorator; what it makes is a function that typer takes.
     """
-    shown = {_name(one): one for one in options_of(kind) if one.cli != HIDDEN}
-    some = {name: one for name, one in shown.items() if not fields or name in fields.split()}
-
-    def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
-        hints = typing.get_type_hints(run, include_extras=True)
-        own = {p.name: p for p in inspect.signature(run).parameters.values() if p.name in hints}
-        own.pop("options", None)
-        parameters = [
-            own[name].replace(annotation=hints[name]) if name in own else _parameter(name, some[name])
-            for name in _in_order(order.split(), own, some)
-        ]
-        signature = inspect.Signature(parameters)
-
-        def call(*args: Any, **given: Any) -> Any:
-            words = signature.bind(*args, **given)
-            words.apply_defaults()
-            typed = {name: value for name, value in words.arguments.items() if name in some}
-            rest = {name: value for name, value in words.arguments.items() if name in own}
-            return run(**rest, options=kind(**parse_value(kind, typed)))
-
-        call.__name__, call.__doc__, call.__module__ = run.__name__, run.__doc__, run.__module__
-        call.__annotations__ = {p.name: p.annotation for p in parameters}
-        call.__dict__ |= {"__signature__": signature, "options": kind, "choices": choices or {}}
-        return call
-
-    return decorate
+    return lambda run: from_data(CommandSpec(kind, run, "", working, has_findings, strict_help), run.__name__)
 
 
 def parse_value(kind: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
     """Values of the fields by name, from what was typed; what was not given is left out."""
     values = {}
-    for one in options_of(kind):
+    for one in (one for one in options_of(kind) if one.cli != HIDDEN):
         word = typed.get(_name(one))
         if word is not None and word != [] and word != one.typed:
             values[one.name] = word if one.parse is None else one.parse(word)
@@ -81,16 +55,9 @@ def parse_value(kind: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name(option: Option) -> str:
-    return option.spelled.removeprefix("--").replace("-", "_")
-
-
-def _in_order(order: Sequence[str], own: Mapping[str, Any], fields: Mapping[str, Any]) -> list[str]:
-    """All names: fields that nobody placed come behind the last that somebody did."""
-    unknown = set(order) ^ (set(own) | set(fields))
-    last = max((k for k, name in enumerate(order) if name in fields), default=len(order) - 1) + 1
-    new = [name for name in fields if name in unknown]
-    assert unknown == set(new), f"no options of this command: {sorted(unknown - set(new))}"
-    return [*order[:last], *new, *order[last:]]
+    """The word of the command line as a name of Python's."""
+    name = option.spelled.removeprefix("--").replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _parameter(name: str, option: Option) -> inspect.Parameter:
@@ -107,48 +74,91 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
         shown: Any = typer.Argument(help=option.help)
     else:
         shown = typer.Option(*names, help=option.help, **more)
-    annotation = Annotated[wanted, shown]
-    return inspect.Parameter(
-        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation
-    )
+    return _keyword(name, default, Annotated[wanted, shown])
 
 
-def from_data(one: CommandSpec, name: str) -> Callable[..., Any]:
-    """A command of a kit as a function that typer takes."""
+def _switch(name: str, text: str) -> inspect.Parameter:
+    return _keyword(name, False, Annotated[bool, typer.Option(f"--{name}", help=text)])
 
-    def run(options: Any, strict: Strict = False, json: Json = False) -> None:
-        force, places = getattr(options, "force", False), {}
-        for field in options_of(one.options):
-            if field.writes is not None and field.writes != FOLDER:
-                path = getattr(options, field.name)
-                path = inside(path, field.writes) if field.writes else path
-                keep(path, force)
-                places[field.name] = path
-        options = dataclasses.replace(options, **places)
-        with contextlib.ExitStack() as opened:
-            for path in filter(None, places.values()):
+
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def from_data(spec: CommandSpec, name: str) -> Callable[..., None]:
+    """A command that is described as data, as a function that typer takes."""
+    fields = {_name(one): one for one in options_of(spec.options) if one.cli != HIDDEN}
+    words = spec.order.split() or _usual_order(spec.options, fields)
+    assert set(words) <= set(fields), f"no options of {name}: {set(words) - set(fields)}"
+    parameters = [_parameter(word, fields[word]) for word in dict.fromkeys([*words, *fields])]
+    aside = {"strict": spec.strict_help} if spec.has_findings else {}
+    for word, text in (aside | {"json": "Print one JSON object instead of text."}).items():
+        parameters.append(_switch(word, text))
+    signature = inspect.Signature(parameters)
+
+    def call(**given: Any) -> None:
+        bound = signature.bind(**given)
+        bound.apply_defaults()
+        typed = bound.arguments
+        strict, json = typed.pop("strict", False), typed.pop("json")
+        run_command(spec, spec.options(**parse_value(spec.options, typed)), json, strict)
+
+    call.__name__, call.__doc__, call.__module__ = name, spec.run.__doc__, spec.run.__module__
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    call.__dict__ |= {"__signature__": signature, "options": spec.options}
+    return call
+
+
+def _usual_order(kind: type[Any], fields: Mapping[str, Option]) -> list[str]:
+    """Arguments first, then what must be given, then the command's own options, and those that it shares."""
+    own = vars(kind).get("__annotations__", {})
+
+    def rank(word: str) -> tuple[bool, ...]:
+        one = fields[word]
+        return one.spelled.startswith("-"), not one.required, one.name not in own, word == "force"
+
+    return sorted(fields, key=rank)
+
+
+def run_command(spec: CommandSpec, options: Any, json: bool, strict: bool) -> None:
+    """Look at the places that are written to, run a command, and say what it answers.
+
+    Args:
+        spec: the command.
+        options: of its class.
+        json: whether to answer with JSON.
+        strict: whether findings end it with 1.
+    """
+    options = _with_places(options)
+    with contextlib.ExitStack() as opened:
+        for one in options_of(spec.options):
+            path = getattr(options, one.name)
+            if one.writes not in (None, FOLDER) and path is not None:
                 opened.enter_context(making(path))
-            terminal = opened.enter_context(at_terminal(one.working, json))
-            made = one.run(options, terminal)
-        if made is None:  # it has said what there was to say
-            return
-        for path, figure in made.figures.items():
-            from ..report.figures.draw import save
+        result = spec.run(options, opened.enter_context(at_terminal(spec.working, json)))
+    if result is None:  # it has said what there was to say
+        return
+    for path, figure in result.figures.items():
+        from ..report.figures.draw import save
 
-            save(figure, path)
-        told = {"options": options.to_dict()}
-        answer(json, lambda: {**made.content(), **told}, made.text, made.findings, strict, made.written)
-
-    if not one.has_findings:
-        del run.__annotations__["strict"]
-    run.__name__, run.__doc__ = name, one.run.__doc__
-    behind = ["strict", "json"] if one.has_findings else ["json"]
-    words = one.order or " ".join(_name(field) for field in options_of(one.options) if field.cli != HIDDEN)
-    return command(one.options, " ".join([words, *behind]))(run)
+        save(figure, path)
+    answer(result, options.to_dict(), json, strict)
 
 
-ASIDE = ("json", "force", "strict")
-"""Options that say nothing of the answer itself."""
+def _with_places(options: Any) -> Any:
+    """The options with the file in a folder that was named; refused where none can be written."""
+    force, places = getattr(options, "force", False), {}
+    for one in options_of(type(options)):
+        if one.writes in (None, FOLDER):
+            continue
+        path = getattr(options, one.name)
+        if one.writes not in ("", FIGURE):
+            path = inside(path, one.writes)
+        keep(path, force)
+        if one.writes == FIGURE:
+            drawable(path, force)
+        places[one.name] = path
+    return dataclasses.replace(options, **places)
 
 
 class Verb(TyperCommand):
@@ -157,26 +167,11 @@ class Verb(TyperCommand):
     def describe(self) -> Verb:
         """This command with every help text whole."""
         known = getattr(self.callback, "__dict__", {})
-        if "options" not in known:
-            return self
-        names = {_name(one): one.choices for one in options_of(known["options"])} | known["choices"]
-        for param in self.params:
-            text = getattr(param, "help", None) or ""
-            if "{choices}" in text:
-                listed = ", ".join(names[str(param.name)]())
-                param.help = text.replace("{choices}", listed)  # type: ignore[attr-defined]
+        for one in options_of(known["options"]) if "options" in known else ():
+            for param in self.params:
+                if param.name == _name(one):
+                    param.help = one.text  # type: ignore[attr-defined]  # of an argument or an option
         return self
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run it, and let its answer say with which options."""
-        described = "options" in getattr(self.callback, "__dict__", {})
-        words = [p for p in self.params if p.param_type_name == "option" and not p.is_eager]
-        shown = [p.name for p in words if p.name not in ASIDE]
-        TYPED.update({} if described else {str(name): ctx.params.get(name) for name in shown})
-        try:
-            return super().invoke(ctx)
-        finally:
-            TYPED.clear()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super(Verb, self.describe()).format_help(ctx, formatter)

@@ -2,53 +2,178 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any, ClassVar
 
 import typer
 
-from .command_builder import Verb
-from .inputs import SOURCE, Control, Firmware, Motors, Ratio, Sets
-from .terminal import Json, Strict, answer, finding_lines, option, under
+from ...options import Answer, Terminal, option, option_of, options
+from ...targets.export_options import SOURCE_HELP
+from .command_builder import Verb, command
+from .inputs import ActuatorWords, CommandWords, ControlWords, SupplyWords
+from .terminal import finding_lines, under
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Gains and constants from one unit into another, with formula, assumptions and what is lost.",
-)
-Source = Annotated[str | None, typer.Argument(help=f"{SOURCE} Or none: give numbers instead.")]
-Volts = Annotated[
-    str | None, option("Supply voltage, such as 12 V; the source's own unless given.", "--voltage")
-]
-R = Annotated[str | None, option("Resistance, such as 2.1 ohm.", "--resistance")]
-K_t = Annotated[str | None, option("Torque constant, such as 5 mN m/A.", "--torque-constant")]
-K_e = Annotated[str | None, option("Back-EMF constant, such as 2 V/krpm.", "--back-emf-constant")]
-K_v = Annotated[str | None, option("Speed constant, such as 300 rpm/V.", "--speed-constant")]
-StallTorque = Annotated[str | None, option("Such as 30 kg cm.")]
-StallCurrent = Annotated[str | None, option("Such as 2.7 A.")]
-NoLoadSpeed = Annotated[str | None, option("Such as 45 rpm or 0.18 s/60deg.")]
-NoLoadCurrent = Annotated[str | None, option("Such as 180 mA.")]
-DutyLimit = Annotated[float | None, option("Largest duty of the firmware, 0 to 1.")]
-H = Annotated[
-    str | None,
-    option('Duty per count of the register, such as "0.166 1/rad", where the source does not know it.'),
-]
+NO_SOURCE = "Rotor turns per output turn, where no source is given."
 
 
-def _volts(text: str | None) -> float | None:
-    """A voltage with its unit, or a bare number of volts as the other commands take it."""
-    from ...analysis.conversion_table import positive
+@options
+class ConvertWords(CommandWords):
+    """A source, or a motor's own numbers."""
 
-    try:
-        value: float | str | None = None if text is None else float(text)
-    except ValueError:
-        value = text
-    return positive(value, "V", "--voltage")
+    chosen_by: ClassVar[tuple[str, ...]] = ()
+    """What else says which actuator of the source is meant."""
+
+    source: str | None = option(
+        default=None, help=f"{SOURCE_HELP} Or none: give numbers instead.", cli="source"
+    )
+    voltage: str | None = option(
+        default=None, help="Supply voltage, such as 12 V; the source's own unless given."
+    )
+    set: list[str] | None = option_of(SupplyWords, "set")
+
+    @property
+    def volts_given(self) -> float | None:
+        """The supply [V]: with its unit, or a bare number as the other commands take it."""
+        from ...analysis.conversion_table import positive
+
+        try:
+            value: float | str | None = None if self.voltage is None else float(self.voltage)
+        except ValueError:
+            value = self.voltage
+        return positive(value, "V", "--voltage")
+
+    def numbers(self, names: str) -> dict[str, Any]:
+        """Numbers of a motor by name; refused beside a source that has its own."""
+        from ...errors import InvalidValue
+
+        given = {name: getattr(self, name) for name in names.split()}
+        named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
+        if self.source is not None and named:
+            raise InvalidValue(
+                f"{', '.join(named)} and {self.source!r} are given; expected one of them: change a source's"
+                " own numbers with --set, such as --set motor.resistance=2.1ohm"
+            )
+        return given
+
+    def choose(self) -> Any:
+        """The actuator of the source, as it is asked for."""
+        from ...targets.sourcing import choose_actuator
+
+        words = {word: getattr(self, word) for word in self.chosen_by}
+        return choose_actuator(str(self.source), voltage=self.volts_given, sets=self.set, **words)
 
 
-def _choose_actuator(source: str, voltage: float | None, **how: Any) -> Any:
-    from ...targets.sourcing import choose_actuator
+@options
+class MotorWords(ConvertWords):
+    """Two constants of a motor."""
 
-    return choose_actuator(source, voltage=voltage, **how)
+    resistance: str | None = option(default=None, help="Resistance, such as 2.1 ohm.")
+    torque_constant: str | None = option(default=None, help="Torque constant, such as 5 mN m/A.")
+
+
+@options
+class BackEmfWords(MotorWords):
+    """And that of its back-EMF."""
+
+    back_emf_constant: str | None = option(default=None, help="Back-EMF constant, such as 2 V/krpm.")
+
+
+@options
+class SheetWords(CommandWords):
+    """What a servo's sheet prints."""
+
+    stall_torque: str | None = option(default=None, help="Such as 30 kg cm.")
+    stall_current: str | None = option(default=None, help="Such as 2.7 A.")
+    no_load_speed: str | None = option(default=None, help="Such as 45 rpm or 0.18 s/60deg.")
+    no_load_current: str | None = option(default=None, help="Such as 180 mA.")
+
+
+@options
+class FirmwareWords(MotorWords):
+    """What a servo's firmware does with a count."""
+
+    chosen_by: ClassVar[tuple[str, ...]] = ("firmware",)
+
+    register: str | None = option(default=None, help="The firmware's register, such as 16.")
+    firmware_gain: str | None = option(
+        default=None,
+        help='Duty per count of the register, such as "0.166 1/rad", where the source does not know it.',
+    )
+    firmware: str | None = option_of(SupplyWords, "firmware")
+    duty_limit: float | None = option(default=None, help="Largest duty of the firmware, 0 to 1.")
+
+
+@options
+class GainWords(FirmwareWords):
+    """What one may ask of `convert gain`."""
+
+    chosen_by: ClassVar[tuple[str, ...]] = ("firmware", "control")
+
+    of: str = option(default="proportional", help="Which gain: proportional, integral or derivative.")
+    duty: str | None = option(default=None, help="Such as 2.7 1/rad.")
+    volts: str | None = option(default=None, help="Such as 20 V/rad or 0.35 V/deg.")
+    amperes: str | None = option(default=None, help="Of each motor, such as 7 A/rad.")
+    torque: str | None = option(default=None, help="Such as 9 N m/rad, at the output.")
+    control: str | None = option_of(ControlWords, "control")
+    ratio: float | None = option(default=None, help=NO_SOURCE)
+
+
+@options
+class ServoWords(SheetWords, FirmwareWords):
+    """What one may ask of `convert servo`."""
+
+    volts: str | None = option(default=None, help="Gain of the controller, such as 12 V/deg.")
+    register: str | None = option(default=None, help="Or its register, with --firmware-gain.")
+
+
+@options
+class GainsWords(BackEmfWords):
+    """What one may ask of `convert gains`."""
+
+    mechanism: str = option(default="simple", help="simple, flywheel, elevator, arm or drivetrain.")
+    ratio: float = option_of(ActuatorWords, "ratio")
+    motors: int = option_of(ActuatorWords, "motors")
+    inertia: str | None = option(default=None, help="Of the load at the output, such as 0.5 kg m^2.")
+    mass: str | None = option(default=None, help="Instead of it: a mass at a radius, such as 5 kg.")
+    radius: str | None = option(
+        default=None, help="Of that mass, of an arm's centre of mass, of a drum or wheel: 2 in."
+    )
+    friction: str = option(default="", help="Of the load, such as 0.2 N m (N on a linear axis).")
+    viscous: str = option(default="", help="Of the load, such as 0.01 N m s/rad.")
+    control: str = option(default="voltage", help="What is commanded: voltage or current.")
+    ks: str | None = option(
+        default=None, help="Measured, such as 0.2 V: asks for the load instead.", cli="--kS"
+    )
+    kv: str | None = option(default=None, help="Such as 0.12 V s/rev or 2.4 V s/m.", cli="--kV")
+    ka: str | None = option(default=None, help="Such as 0.01 V s^2/rev.", cli="--kA")
+    kg: str | None = option(default=None, help="Such as 0.5 V.", cli="--kG")
+    rotor_inertia: str | None = option(default=None, help="Of one motor, such as 75 g cm^2.")
+
+
+@options
+class IsaacWords(ConvertWords):
+    """What one may ask of `convert isaac`."""
+
+    chosen_by: ClassVar[tuple[str, ...]] = ("firmware",)
+
+    saturation_effort: str | None = option(default=None, help="Stall torque at the joint, such as 3.2 N m.")
+    velocity_limit: str | None = option(default=None, help="No-load speed at the joint, such as 6 rad/s.")
+    effort_limit: str | None = option(default=None, help="Greatest torque, such as 2 N m.")
+    stiffness: str | None = option(default=None, help="Such as 20 N m/rad.")
+    damping: str | None = option(default=None, help="Such as 0.5 N m s/rad.")
+    ratio: float = option(default=1.0, help=NO_SOURCE)
+    motors: int = option_of(ActuatorWords, "motors")
+    firmware: str | None = option_of(SupplyWords, "firmware")
+
+
+@options
+class ConstantsWords(SheetWords, BackEmfWords):
+    """What one may ask of `convert constants`."""
+
+    speed_constant: str | None = option(default=None, help="Speed constant, such as 300 rpm/V.")
+    friction: str | None = option(default=None, help="Dry friction, such as 2 mN m.")
+    ratio: float = option(default=1.0, help=NO_SOURCE)
+    motors: int = option_of(ActuatorWords, "motors")
+    side: str = option(default="rotor", help="Where torques and speeds are given: rotor or output.")
 
 
 def _without(chosen: Any, *codes: str) -> Any:
@@ -56,19 +181,7 @@ def _without(chosen: Any, *codes: str) -> Any:
     return chosen._replace(findings=[f for f in chosen.findings if f.code not in codes])
 
 
-def _refuse_both(source: str | None, **given: Any) -> None:
-    """Refuse numbers of a motor beside a source that has its own."""
-    from ...errors import InvalidValue
-
-    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
-    if source is not None and named:
-        raise InvalidValue(
-            f"{', '.join(named)} and {source!r} are given; expected one of them: change a source's own"
-            " numbers with --set, such as --set motor.resistance=2.1ohm"
-        )
-
-
-def _show(made: Any, kind: str, json: bool, strict: bool, chosen: Any = None, **more: str) -> None:
+def _answer(made: Any, kind: str, chosen: Any = None, **more: str) -> Answer:
     """A conversion's answer, with where its numbers came from."""
     notes = [] if chosen is None else list(chosen.notes)
     if chosen is not None and chosen.unknown:
@@ -83,49 +196,29 @@ def _show(made: Any, kind: str, json: bool, strict: bool, chosen: Any = None, **
     def content() -> dict[str, Any]:
         return {"conversion": kind, "source": notes, **made.to_dict(), **more, "findings": findings}
 
-    answer(json, content, text, findings, strict)
+    return Answer(content=content, text=text, findings=findings)
 
 
-@app.command(cls=Verb)
-def gain(
-    source: Source = None,
-    of: Annotated[str, option("Which gain: proportional, integral or derivative.")] = "proportional",
-    register: Annotated[str | None, option("The firmware's register, such as 16.")] = None,
-    duty: Annotated[str | None, option("Such as 2.7 1/rad.")] = None,
-    volts: Annotated[str | None, option("Such as 20 V/rad or 0.35 V/deg.")] = None,
-    amperes: Annotated[str | None, option("Of each motor, such as 7 A/rad.")] = None,
-    torque: Annotated[str | None, option("Such as 9 N m/rad, at the output.")] = None,
-    firmware_gain: H = None,
-    voltage: Volts = None,
-    firmware: Firmware = None,
-    control: Control = None,
-    set: Sets = None,
-    resistance: R = None,
-    torque_constant: K_t = None,
-    ratio: Annotated[float | None, option("Rotor turns per output turn, where no source is given.")] = None,
-    duty_limit: DutyLimit = None,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@command(GainWords)
+def gain(options: GainWords, terminal: Terminal) -> Answer:
     """A gain of a position loop: register, duty, V/rad, V/deg, A/rad and N m/rad, all from any one.
 
     Example: backemf convert gain sts3215-7.4v/m1 --register 16
     """
     from ...analysis import conversion
 
-    own = {"resistance": resistance, "torque_constant": torque_constant}
-    _refuse_both(source, **own, ratio=ratio, duty_limit=duty_limit)
-    V, chosen = _volts(voltage), None
-    if source is not None:
-        chosen = _choose_actuator(source, V, sets=set, firmware=firmware, control=control)
+    o, chosen = options, None
+    own = o.numbers("resistance torque_constant ratio duty_limit")
+    if o.source is not None:
+        chosen = o.choose()
         actuator = chosen.actuator
     else:
-        actuator = _bare(own, V, ratio, duty_limit)
-    given = {"register": register, "duty": duty, "volts": volts, "amperes": amperes, "torque": torque}
-    gain = conversion.gain(actuator, of=of, firmware_gain=firmware_gain, **given)
+        actuator = _bare(own, o.volts_given, own.pop("ratio"), own.pop("duty_limit"))
+    units = {name: getattr(o, name) for name in ("register", "duty", "volts", "amperes", "torque")}
+    gain = conversion.gain(actuator, of=o.of, firmware_gain=o.firmware_gain, **units)
     if chosen is not None and gain.given:  # a gain of one's own: that of the source was not used
         chosen = _without(chosen, "assumed_gain")
-    _show(gain, "gain", json, strict, chosen)
+    return _answer(gain, "gain", chosen)
 
 
 def _bare(own: dict[str, str | None], V: float | None, ratio: float | None, duty_limit: float | None) -> Any:
@@ -153,25 +246,8 @@ def _bare(own: dict[str, str | None], V: float | None, ratio: float | None, duty
     return Actuator(motor=motor, gearbox=Gearbox(ratio=ratio or 1.0), drive=supplied)
 
 
-@app.command(cls=Verb)
-def servo(
-    source: Source = None,
-    volts: Annotated[str | None, option("Gain of the controller, such as 12 V/deg.")] = None,
-    register: Annotated[str | None, option("Or its register, with --firmware-gain.")] = None,
-    firmware_gain: H = None,
-    voltage: Volts = None,
-    stall_torque: StallTorque = None,
-    stall_current: StallCurrent = None,
-    no_load_speed: NoLoadSpeed = None,
-    no_load_current: NoLoadCurrent = None,
-    resistance: R = None,
-    torque_constant: K_t = None,
-    duty_limit: DutyLimit = None,
-    firmware: Firmware = None,
-    set: Sets = None,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@command(ServoWords)
+def servo(options: ServoWords, terminal: Terminal) -> Answer:
     """A servo's sheet as a, b_1, b_2, kp and kv of the servo torque model, and where the real one leaves it.
 
     Example: backemf convert servo --voltage "12 V" --stall-torque "30 kg cm" --stall-current "2.7 A"
@@ -179,23 +255,21 @@ def servo(
     """
     from ...analysis import conversion
 
-    printed = {"stall_torque": stall_torque, "stall_current": stall_current, "no_load_speed": no_load_speed}
-    printed |= {"no_load_current": no_load_current, "resistance": resistance}
-    printed |= {"torque_constant": torque_constant}
-    _refuse_both(source, **printed, duty_limit=duty_limit)
-    V, chosen = _volts(voltage), None
-    if source is not None:
-        chosen = _choose_actuator(source, V, sets=set, firmware=firmware)
-        k: Any = volts
-        if register is not None:
-            k = conversion.gain(chosen.actuator, register=register, firmware_gain=firmware_gain).volts
-        model = conversion.servo(chosen.actuator, volts_per_radian=k)
-        if k is not None:
-            chosen = _without(chosen, "assumed_gain")
-    else:
-        known = {"volts_per_radian": _gain(volts, register, firmware_gain, V), "voltage": V, **printed}
-        model = conversion.servo(duty_limit=1.0 if duty_limit is None else duty_limit, **known)
-    _show(model, "servo", json, strict, chosen)
+    o = options
+    printed = o.numbers(
+        "stall_torque stall_current no_load_speed no_load_current resistance torque_constant duty_limit"
+    )
+    if o.source is None:
+        k = _gain(o.volts, o.register, o.firmware_gain, o.volts_given)
+        limit = printed.pop("duty_limit")
+        known = {"volts_per_radian": k, "voltage": o.volts_given, **printed}
+        return _answer(conversion.servo(duty_limit=1.0 if limit is None else limit, **known), "servo")
+    chosen, k = o.choose(), o.volts
+    if o.register is not None:
+        own = conversion.gain(chosen.actuator, register=o.register, firmware_gain=o.firmware_gain)
+        k = own.volts
+    model = conversion.servo(chosen.actuator, volts_per_radian=k)
+    return _answer(model, "servo", chosen if k is None else _without(chosen, "assumed_gain"))
 
 
 def _gain(volts: str | None, register: str | None, scale: str | None, V: float | None) -> Any:
@@ -211,33 +285,8 @@ def _gain(volts: str | None, register: str | None, scale: str | None, V: float |
     return (positive(register, "1", "--register") or 0.0) * H * V
 
 
-@app.command(cls=Verb)
-def gains(
-    source: Source = None,
-    mechanism: Annotated[str, option("simple, flywheel, elevator, arm or drivetrain.")] = "simple",
-    ratio: Ratio = 1.0,
-    motors: Motors = 1,
-    inertia: Annotated[str | None, option("Of the load at the output, such as 0.5 kg m^2.")] = None,
-    mass: Annotated[str | None, option("Instead of it: a mass at a radius, such as 5 kg.")] = None,
-    radius: Annotated[
-        str | None, option("Of that mass, of an arm's centre of mass, of a drum or wheel: 2 in.")
-    ] = None,
-    friction: Annotated[str, option("Of the load, such as 0.2 N m (N on a linear axis).")] = "",
-    viscous: Annotated[str, option("Of the load, such as 0.01 N m s/rad.")] = "",
-    control: Annotated[str, option("What is commanded: voltage or current.")] = "voltage",
-    ks: Annotated[str | None, option("Measured, such as 0.2 V: asks for the load instead.", "--kS")] = None,
-    kv: Annotated[str | None, option("Such as 0.12 V s/rev or 2.4 V s/m.", "--kV")] = None,
-    ka: Annotated[str | None, option("Such as 0.01 V s^2/rev.", "--kA")] = None,
-    kg: Annotated[str | None, option("Such as 0.5 V.", "--kG")] = None,
-    voltage: Volts = None,
-    set: Sets = None,
-    resistance: R = None,
-    torque_constant: K_t = None,
-    back_emf_constant: K_e = None,
-    rotor_inertia: Annotated[str | None, option("Of one motor, such as 75 g cm^2.")] = None,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@command(GainsWords)
+def gains(options: GainsWords, terminal: Terminal) -> Answer:
     """kS, kV, kA and kG of a motor with its gears and load; or the load behind measured gains.
 
     Example: backemf convert gains neo --ratio 10 --inertia "0.02 kg m^2"
@@ -245,43 +294,28 @@ def gains(
     from ...analysis import conversion
     from ...errors import MissingValue
 
-    own = {"resistance": resistance, "torque_constant": torque_constant}
-    own |= {"back_emf_constant": back_emf_constant, "rotor_inertia": rotor_inertia}
-    _refuse_both(source, **own)
-    V, chosen = _volts(voltage), None
-    if source is not None:
-        chosen = _without(_choose_actuator(source, V, sets=set), "assumed_gain", "derivative_not_known")
+    o, chosen = options, None
+    own = o.numbers("resistance torque_constant back_emf_constant rotor_inertia")
+    if o.source is not None:
+        chosen = _without(o.choose(), "assumed_gain", "derivative_not_known")
         actuator = chosen.actuator
     else:
-        actuator = _bare(own, V, None, None)
-    how: dict[str, Any] = {"ratio": ratio, "n_motors": motors, "control": control, "mechanism": mechanism}
-    if (ks, kv, ka, kg) == (None, None, None, None):
-        load = {"inertia": inertia, "mass": mass, "radius": radius}
-        drag = {"friction": friction or 0.0, "viscous": viscous or 0.0}
-        _show(conversion.gains(actuator, **load, **drag, **how), "gains", json, strict, chosen)
-        return
-    if kv is None or ka is None:
+        actuator = _bare(own, o.volts_given, None, None)
+    how: dict[str, Any] = {"ratio": o.ratio, "n_motors": o.motors, "radius": o.radius}
+    how |= {"control": o.control, "mechanism": o.mechanism}
+    if (o.ks, o.kv, o.ka, o.kg) == (None, None, None, None):
+        load = {"inertia": o.inertia, "mass": o.mass}
+        drag = {"friction": o.friction or 0.0, "viscous": o.viscous or 0.0}
+        return _answer(conversion.gains(actuator, **load, **drag, **how), "gains", chosen)
+    if o.kv is None or o.ka is None:
         raise MissingValue("--kV and --kA are both needed: the load stands behind them")
-    new_load = conversion.load(actuator, kS=ks or 0.0, kV=kv, kA=ka, kG=kg, radius=radius, **how)
-    _show(new_load, "load", json, strict, chosen)
+    return _answer(
+        conversion.load(actuator, kS=o.ks or 0.0, kV=o.kv, kA=o.ka, kG=o.kg, **how), "load", chosen
+    )
 
 
-@app.command(cls=Verb)
-def isaac(
-    source: Source = None,
-    saturation_effort: Annotated[str | None, option("Stall torque at the joint, such as 3.2 N m.")] = None,
-    velocity_limit: Annotated[str | None, option("No-load speed at the joint, such as 6 rad/s.")] = None,
-    effort_limit: Annotated[str | None, option("Greatest torque, such as 2 N m.")] = None,
-    stiffness: Annotated[str | None, option("Such as 20 N m/rad.")] = None,
-    damping: Annotated[str | None, option("Such as 0.5 N m s/rad.")] = None,
-    voltage: Volts = None,
-    ratio: Annotated[float, option("Rotor turns per output turn, where no source is given.")] = 1.0,
-    motors: Motors = 1,
-    firmware: Firmware = None,
-    set: Sets = None,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@command(IsaacWords)
+def isaac(options: IsaacWords, terminal: Terminal) -> Answer:
     """Isaac Lab's DC motor of a source, and MuJoCo's dcmotor beside it; or motor constants from its numbers.
 
     Example: backemf convert isaac --saturation-effort "3.2 N m" --velocity-limit "6 rad/s" --voltage "7.4 V"
@@ -289,66 +323,45 @@ def isaac(
     from ...analysis import conversion
     from ...errors import MissingValue
 
-    line = {"saturation_effort": saturation_effort, "velocity_limit": velocity_limit}
-    more = {"effort_limit": effort_limit, "stiffness": stiffness, "damping": damping}
-    _refuse_both(source, **line, **more)
-    V = _volts(voltage)
-    if source is not None:
-        chosen = _choose_actuator(source, V, sets=set, firmware=firmware)
+    o, V = options, options.volts_given
+    numbers = o.numbers("saturation_effort velocity_limit effort_limit stiffness damping")
+    if o.source is not None:
+        chosen = o.choose()
         made = conversion.isaac(chosen.actuator)
-        _show(made, "isaac", json, strict, chosen, dcmotor=made.dcmotor)
-        return
-    if saturation_effort is None or velocity_limit is None:
+        return _answer(made, "isaac", chosen, dcmotor=made.dcmotor)
+    if o.saturation_effort is None or o.velocity_limit is None:
         raise MissingValue(
             "a source, or --saturation-effort and --velocity-limit, are needed: the line of the motor"
         )
-    made = conversion.from_isaac(
-        saturation_effort=saturation_effort,
-        velocity_limit=velocity_limit,
-        **more,
-        voltage=1.0 if V is None else V,
-        ratio=ratio,
-        n_motors=motors,
-    )
-    _show(made, "motor", json, strict)
+    at = 1.0 if V is None else V
+    return _answer(conversion.from_isaac(**numbers, voltage=at, ratio=o.ratio, n_motors=o.motors), "motor")
 
 
-@app.command(cls=Verb)
-def constants(
-    source: Source = None,
-    voltage: Volts = None,
-    resistance: R = None,
-    torque_constant: K_t = None,
-    back_emf_constant: K_e = None,
-    speed_constant: K_v = None,
-    stall_torque: StallTorque = None,
-    stall_current: StallCurrent = None,
-    no_load_speed: NoLoadSpeed = None,
-    no_load_current: NoLoadCurrent = None,
-    friction: Annotated[str | None, option("Dry friction, such as 2 mN m.")] = None,
-    ratio: Annotated[float, option("Rotor turns per output turn, where no source is given.")] = 1.0,
-    motors: Motors = 1,
-    side: Annotated[str, option("Where torques and speeds are given: rotor or output.")] = "rotor",
-    set: Sets = None,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@command(ConstantsWords)
+def constants(options: ConstantsWords, terminal: Terminal) -> Answer:
     """A motor's constants from any sufficient few of them, and where those given disagree.
 
     Example: backemf convert constants --speed-constant "300 rpm/V" --resistance "50 mohm" --voltage "24 V"
     """
     from ...analysis import conversion
 
-    given: dict[str, Any] = {"resistance": resistance, "torque_constant": torque_constant}
-    given |= {"back_emf_constant": back_emf_constant, "speed_constant": speed_constant}
-    given |= {"stall_torque": stall_torque, "stall_current": stall_current, "no_load_speed": no_load_speed}
-    given |= {"no_load_current": no_load_current, "friction": friction}
-    _refuse_both(source, **given)
-    V, chosen = _volts(voltage), None
-    if source is None:
-        constants = conversion.constants(voltage=V, ratio=ratio, n_motors=motors, side=side, **given)
-    else:
-        chosen = _choose_actuator(source, V, sets=set)
-        constants = conversion.constants_of(chosen.actuator)
-        chosen = _without(chosen, "assumed_gain", "derivative_not_known")
-    _show(constants, "constants", json, strict, chosen)
+    o = options
+    given = o.numbers(
+        "resistance torque_constant back_emf_constant speed_constant stall_torque stall_current no_load_speed"
+        " no_load_current friction"
+    )
+    if o.source is None:
+        gears: dict[str, Any] = {"ratio": o.ratio, "n_motors": o.motors, "side": o.side}
+        return _answer(conversion.constants(voltage=o.volts_given, **gears, **given), "constants")
+    chosen = o.choose()
+    made = conversion.constants_of(chosen.actuator)
+    return _answer(made, "constants", _without(chosen, "assumed_gain", "derivative_not_known"))
+
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Gains and constants from one unit into another, with formula, assumptions and what is lost.",
+)
+for _command in (gain, servo, gains, isaac, constants):
+    app.command(_command.__name__, cls=Verb)(_command)

@@ -6,94 +6,71 @@ from __future__ import annotations
 import base64
 import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ...errors import InvalidValue
-from ...targets.export_options import DRAWING, ExportOptions, scopes_of, target_names
+from ...options import FOLDER, HIDDEN, Answer, Scope, Terminal, option, option_of, options
+from ...targets.export_options import DRAWING, INTO, SOURCE_HELP, ExportOptions, scopes_of, target_names
 from .command_builder import command
 from .inputs import (
-    SOURCE,
-    Bench,
-    Control,
-    Firmware,
-    Motors,
-    Named,
-    Ratio,
-    Sets,
-    Voltage,
+    ActuatorWords,
+    CommandWords,
+    ControlWords,
+    ReadingWords,
+    WritingWords,
     all_of,
     by_joint,
+    output_option,
     parts_of,
+    plot_option,
     read_logs,
     robot_of,
 )
-from .terminal import (
-    Force,
-    Json,
-    Maps,
-    Strict,
-    Working,
-    answer,
-    drawable,
-    folder,
-    is_folder,
-    keep,
-    option,
-    pick,
-    place,
-    print_json,
-    working,
-)
+from .terminal import folder, is_folder, keep, pick
 
-Output = Annotated[
-    Path | None, place("File to write, or a folder (name/ makes one); without it the text is printed.")
-]
+RECORDED = Scope("recorded", "recordings: give logs", "recordings: give --log FILE")
 
 
-@command(
-    ExportOptions,
-    order="to source joint joints output into set voltage firmware control ratio motors method timestep"
-    " integrator amplitude load backlash log bench command map note replay force strict json",
-    choices={"to": target_names},
-)
-def export(
-    options: ExportOptions,
-    to: Annotated[
-        list[str], option("{choices}; with a version as in mujoco@3.12. May be given several times.")
-    ],
-    source: Annotated[str | None, typer.Argument(help=SOURCE)] = None,
-    joint: Annotated[
-        list[str] | None,
-        option(
-            "Name of the joint. With --into also a regular expression, and PATTERN=SOURCE for an actuator of"
-            " its own; may be repeated then."
-        ),
-    ] = None,
-    joints: Annotated[
-        Path | None, option("A TOML file of lines PATTERN = SOURCE, instead of many --joint.")
-    ] = None,
-    output: Output = None,
-    set: Sets = None,
-    voltage: Voltage = None,
-    firmware: Firmware = None,
-    control: Control = None,
-    ratio: Ratio = 1.0,
-    motors: Motors = 1,
-    log: Annotated[
-        list[str] | None, option("Recordings to fit to instead of the reference motions; may be repeated.")
-    ] = None,
-    bench: Bench = None,
-    command: Named = None,
-    map: Maps = None,
-    note: Annotated[list[str] | None, option("Where the numbers came from; may be repeated.")] = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@options
+class ExportWords(ActuatorWords, ReadingWords, WritingWords, ExportOptions):
+    """What one may ask of `export`."""
+
+    to: list[str] = option(
+        help="{choices}; with a version as in mujoco@3.12. May be given several times.", choices=target_names
+    )
+    source: str | None = option(default=None, help=SOURCE_HELP, cli="source")
+    patterns: list[str] | None = option(
+        default=None,
+        help="Name of the joint. With --into also a regular expression, and PATTERN=SOURCE for an actuator of"
+        " its own; may be repeated then.",
+        cli="--joint",
+    )
+    joints: Path | None = option(
+        default=None, help="A TOML file of lines PATTERN = SOURCE, instead of many --joint."
+    )
+    output: Path | None = output_option(
+        "File to write, or a folder (name/ makes one); without it the text is printed.", FOLDER
+    )
+    log: list[str] | None = option(
+        default=None, help="Recordings to fit to instead of the reference motions; may be repeated."
+    )
+    bench: str | None = option_of(ReadingWords, "bench", applies_to=RECORDED)
+    command: str | None = option_of(ReadingWords, "command", applies_to=RECORDED)
+    map: list[str] | None = option_of(ReadingWords, "map", applies_to=RECORDED)
+    note: list[str] | None = option(default=None, help="Where the numbers came from; may be repeated.")
+    in_place: bool = option(
+        default=False,
+        help="With --into: write every file of the model, included ones too, where it is; as --force without"
+        " -o does.",
+        applies_to=INTO,
+    )
+
+
+@command(ExportWords, "exporting")
+def export(options: ExportWords, terminal: Terminal) -> Answer:
     """Write an actuator for a simulator, run the very file there, and say what it cannot carry.
 
     The file goes to stdout, or to -o; everything else that is said goes to stderr.
@@ -102,24 +79,20 @@ def export(
     """
     from ...targets.sourcing import choose_actuator
 
-    _places(to, options.into, output, force, json)
-    _refuse(options, to, log, bench=bench, command=command, map=map)
-    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    asked |= {"ratio": ratio, "motors": motors}
-    robot = robot_of(source, joint, joints, asked)
-    wanted = by_joint(source, joint, joints, options.into) if robot is None else all_of(robot, source)
-    if robot is not None and options.into is None and not json:
-        _check_robot_place(f"{source} has {len(wanted)} joints", output)
+    o, asked = options, options.actuator_keywords()
+    _check_places(o, terminal.quiet)
+    _check_scopes(o)
+    robot = robot_of(o.source, o.patterns, o.joints, asked)
+    wanted = by_joint(o.source, o.patterns, o.joints, o.into) if robot is None else all_of(robot, o.source)
+    if robot is not None and o.into is None and not terminal.quiet:
+        _check_robot_place(f"{o.source} has {len(wanted)} joints", o.output)
     sources = {pattern: choose_actuator(name, pattern, **asked) for pattern, name in wanted.items()}
-    logs = read_logs(log, map, not json, bench, command, source=source) if log else None
-    options = replace(_with_notes(options, sources, note), logs=logs)
-    with working("exporting", not json) as report_progress:
-        if options.into is not None:
-            _report_edit(_edit_model(robot, sources, to[0], options), output, force, strict, json, options)
-            return
-        made = _export_each(to, sources, wanted, options, bool(joint or joints), report_progress)
-        written = _write_files(made, output, force)
-    _report_exports(made, written, strict, json, options)
+    logs = read_logs(o.log, terminal.say, source=o.source, **o.reading()) if o.log else None
+    how = _with_notes(replace(o.narrow(ExportOptions), logs=logs), sources, o.note)
+    if o.into is not None:
+        return _report_edit(_edit_model(robot, sources, o.to[0], how), o)
+    made = _export_each(o.to, sources, wanted, how, bool(o.patterns or o.joints), terminal.say)
+    return _report_exports(made, _write_files(made, o.output, o.force))
 
 
 def _check_robot_place(given: str, output: Path | None) -> None:
@@ -153,85 +126,94 @@ def _export_each(
     wanted: dict[str, str],
     options: ExportOptions,
     named: bool,
-    report_progress: Working,
+    say: Callable[..., None],
 ) -> list[Any]:
     """An export of every source to every target; a source's own joint counts where none is named."""
     from ...targets.export import run_export
 
     made, n = [], len(to) * len(sources)
     for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
-        report_progress(f"exporting to {target}", k / n if n > 1 else None)
+        say(f"exporting to {target}", k / n if n > 1 else None)
         on = one.joint if one.joint and not named else name
         spread = _spread(wanted[name]) if target.partition("@")[0] in DRAWING else None
-        own = replace(options, joint=on, spread=spread).only(scopes_of(target.partition("@")[0]))
+        said = {name: x for name, x in one.options.items() if getattr(options, name) is None}
+        own = replace(options, joint=on, spread=spread, **said).only(scopes_of(target.partition("@")[0]))
         made.append(run_export(one.actuator, target, own))
     return made
 
 
-def _report_exports(
-    made: list[Any], written: list[Path], strict: bool, json: bool, options: ExportOptions
-) -> None:
-    """Print the exports that were not written, and say what each cannot carry."""
-    if json:
+def _report_exports(made: list[Any], written: list[Path]) -> Answer:
+    """The export that was not written, for stdout, and what each cannot carry."""
+
+    def content() -> dict[str, Any]:
         rows = [_plain(one) for one in made]
-        told = {"written": written, "options": options.to_dict()}
-        print_json({**(rows[0] if len(rows) == 1 else {"exports": rows}), **told})
-    else:
-        for one in made:
-            if not written:
-                typer.echo(one.text, nl=not one.text.endswith("\n"))
-            typer.echo(str(one), err=True)
-            _name_unprinted([] if written else [*one.files][1:])
-        _echo_paths(written)
-    if strict and any(one.findings for one in made):
-        raise typer.Exit(1)
+        return {**(rows[0] if len(rows) == 1 else {"exports": rows}), "written": written}
+
+    def text() -> str:
+        return "" if written else "".join(f"{one.text.removesuffix(chr(10))}\n" for one in made)
+
+    def beside() -> str:
+        unprinted = [", ".join([*one.files][1:]) for one in made if not written]
+        more = [f"{names} is not printed; give -o to write every file" for names in unprinted if names]
+        return "\n".join([*map(str, made), *more, *_path_lines(written)])
+
+    findings = [f for one in made for f in one.findings]
+    return Answer(content=content, text=text, beside=beside, findings=findings)
 
 
-def _places(to: list[str], into: Any, output: Path | None, force: bool, json: bool) -> None:
+def _path_lines(paths: list[Path]) -> list[str]:
+    return [f"wrote {path}" for path in paths]
+
+
+def _check_places(options: ExportWords, quiet: bool) -> None:
     """Refuse, before any work is done, a place that cannot take what was asked for."""
-    if len(to) > 1 and into is not None:
-        raise InvalidValue(f"--into edits one file for one target; {len(to)} targets were given with --to")
-    if len(to) > 1 and output is None and not json:
-        raise InvalidValue(f"{len(to)} targets were given, and stdout takes one file; expected -o FOLDER/")
-    if len(to) > 1 and output is not None and not is_folder(output):
-        wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
-        raise InvalidValue(f"-o is {str(output)!r}; for {len(to)} targets {wanted}")
-    if output is None and into is None and not json:
+    to, into, output = options.to, options.into, options.output
+    if options.in_place and output is not None:
+        raise InvalidValue(f"--in-place writes where the files are, and -o is {str(output)!r}; expected one")
+    if len(to) > 1:
+        _check_several(len(to), into, output, quiet)
+    if output is None and into is None and not quiet:
         _printable(to)
     if output is not None and (into is not None or not is_folder(output)):
-        keep(output, force)
+        keep(output, options.force)
 
 
-def _refuse(options: ExportOptions, to: list[str], log: list[str] | None, **read: Any) -> None:
+def _check_several(n: int, into: object, output: Path | None, quiet: bool) -> None:
+    """Refuse a place that takes one file, for n targets."""
+    if into is not None:
+        raise InvalidValue(f"--into edits one file for one target; {n} targets were given with --to")
+    if output is None and not quiet:
+        raise InvalidValue(f"{n} targets were given, and stdout takes one file; expected -o FOLDER/")
+    if output is not None and not is_folder(output):
+        wanted = "expected a folder: one that exists, or a new one with a slash behind it, as in models/"
+        raise InvalidValue(f"-o is {str(output)!r}; for {n} targets {wanted}")
+
+
+def _check_scopes(options: ExportWords) -> None:
     """Refuse what applies to none of the targets, and words on recordings where there are none."""
-    names = [target.partition("@")[0] for target in to]
+    names = [target.partition("@")[0] for target in options.to]
     kinds = {kind for name in names for kind in scopes_of(name, options.into)}
     named = ", ".join(names) + (" into a model" if options.into is not None else "")
-    options.check(kinds, named, in_shell=True)
-    for name, value in read.items():
-        if value and not log:
-            raise InvalidValue(
-                f"--{name} is {str(value)!r:.60}, and no recordings are given; it applies to those of --log"
-            )
+    options.check(kinds | ({"recorded"} if options.log else set()), named, in_shell=True)
 
 
-def _report_edit(
-    edited: Any, output: Path | None, force: bool, strict: bool, json: bool, options: ExportOptions
-) -> None:
-    """Say what became of the user's model, and write it where that was asked for."""
-    written = edited.write(output, force=force) if output is not None or force else []
-    if json:
-        print_json({**_plain_edit(edited, written), "options": options.to_dict()})
-    else:
-        if not written:
-            typer.echo(edited.text, nl=False)
+def _report_edit(edited: Any, options: ExportWords) -> Answer:
+    """What became of the user's model, which is written where that was asked for."""
+    force = options.force or options.in_place
+    written = edited.write(options.output, force=force) if force or options.output is not None else []
+
+    def beside() -> str:
         ran = dict.fromkeys(export.ran for export in edited.exports)
         lines = [*edited.changes, edited.verified, edited.table(), *ran]
         lines += [f"finding: {f}" for f in edited.findings]
-        typer.echo("\n".join(line for line in lines if line), err=True)
-        _echo_paths(written)
-    if strict and edited.findings:
-        raise typer.Exit(1)
+        return "\n".join([*filter(None, lines), *_path_lines(written)])
+
+    return Answer(
+        content=lambda: _plain_edit(edited, written),
+        text=lambda: "" if written else edited.text,
+        beside=beside,
+        findings=edited.findings,
+    )
 
 
 def _plain_edit(edited: Any, written: list[Path]) -> dict[str, Any]:
@@ -255,16 +237,6 @@ def _printable(targets: list[str]) -> None:
         name, _ = parse_target(target)
         if not KNOWN[name].printable:
             raise InvalidValue(f"an export for {name} is no text to be printed; expected -o FILE.{name}")
-
-
-def _name_unprinted(names: list[str]) -> None:
-    if names:
-        typer.echo(f"{', '.join(names)} is not printed; give -o to write every file", err=True)
-
-
-def _echo_paths(paths: list[Path]) -> None:
-    for path in paths:
-        typer.echo(f"wrote {path}", err=True)
 
 
 def _spread(source: str) -> Any:
@@ -331,72 +303,64 @@ def _plain(made: Any) -> dict[str, Any]:
     }
 
 
-@command(
-    ExportOptions,
-    order="source logs to actuator joint log set voltage firmware control method timestep integrator bench"
-    " command map plot force json",
-    fields="method timestep integrator",
-)
-def replay(
-    options: ExportOptions,
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="An exported file, perhaps changed by hand (.xml, .py, .urdf, .sdf, .c, .fmu;"
-            " model.xml#JOINT where it has several actuators), or anything that can be exported: a fit, a"
-            " part, an identified set."
-        ),
-    ],
-    logs: Annotated[
-        list[str] | None, typer.Argument(help="Recordings to replay; without any, the reference motions.")
-    ] = None,
-    to: Annotated[str, option("The target, where the source is not a file of one.")] = "mujoco",
-    actuator: Annotated[
-        str | None,
-        option(
-            "What an exported file was made from: backemf's own motion is that one's then. An MJCF says it by"
-            " itself."
-        ),
-    ] = None,
-    joint: Annotated[str | None, option("The joint, where the file has several.")] = None,
-    log: Annotated[
-        list[str] | None, option("Other recordings, to fit the export to; may be repeated.")
-    ] = None,
-    set: Sets = None,
-    voltage: Voltage = None,
-    firmware: Firmware = None,
-    control: Control = None,
-    bench: Bench = None,
-    command: Named = None,
-    map: Maps = None,
-    plot: Annotated[
-        Path | None,
-        place("Draw target, recording and replay into this file (.png, .svg, .pdf, .html).", "--plot"),
-    ] = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
+@options
+class ReplayWords(ControlWords, ReadingWords, WritingWords, ExportOptions):
+    """What one may ask of `replay`: a few options of `export`, and which file and recordings."""
+
+    source: str = option(
+        help="An exported file, perhaps changed by hand (.xml, .py, .urdf, .sdf, .c, .fmu; model.xml#JOINT"
+        " where it has several actuators), or anything that can be exported: a fit, a part, an identified"
+        " set.",
+        cli="source",
+    )
+    recordings: list[str] | None = option(
+        default=None, help="Recordings to replay; without any, the reference motions.", cli="logs"
+    )
+    to: str = option(default="mujoco", help="The target, where the source is not a file of one.")
+    actuator: str | None = option(
+        default=None,
+        help="What an exported file was made from: backemf's own motion is that one's then. An MJCF says it"
+        " by itself.",
+    )
+    joint: str = option(default="", help="The joint, where the file has several.")
+    log: list[str] | None = option(
+        default=None, help="Other recordings, to fit the export to; may be repeated."
+    )
+    amplitude: float = option_of(ExportOptions, "amplitude", cli=HIDDEN)
+    load: float = option_of(ExportOptions, "load", cli=HIDDEN)
+    backlash: bool = option_of(ExportOptions, "backlash", cli=HIDDEN)
+    replay: bool = option_of(ExportOptions, "replay", cli=HIDDEN)
+    into: Path | str | None = option_of(ExportOptions, "into", cli=HIDDEN)
+    plot: Path | None = plot_option("target, recording and replay")
+
+
+@command(ReplayWords, "exporting", has_findings=False)
+def replay(options: ReplayWords, terminal: Terminal) -> Answer:
     """Run an exported file in its real simulator, and compare it with recordings and with backemf.
 
     Example: backemf replay mx-106/m6 logs/*.json --to mujoco
     """
     from ...targets.replay import replay as again
+    from ..report.figures.runs import replay_figure
 
-    drawable(plot, force)
-    _refuse_for_written(options, source)
+    o = options
+    how = replace(o.narrow(ExportOptions), joint="joint")
+    _refuse_for_written(how, o.source)
     recordings, fitted = (
-        read_logs(given, map, not json, bench, command, source=actuator or source) if given else None
-        for given in (logs, log)
+        read_logs(given, terminal.say, source=o.actuator or o.source, **o.reading()) if given else None
+        for given in (o.recordings, o.log)
     )
-    asked: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    with working("exporting", not json) as report_progress:
-        made = _replayed_export(source, actuator, joint, to, asked, replace(options, logs=fitted))
-        report_progress("replaying")
-        made = made.with_replay(ran := again(made, recordings))
-    if plot is not None:
-        _draw_replay(ran, f"{source} as {made.target} runs it", plot, force)
-    said = {"options": options.to_dict()}
-    answer(json, lambda: _plain(made) | said, lambda: f"{made}\n\n{ran}", written=[plot])
+    terminal.say("exporting")
+    made = _replayed_export(o, replace(how, logs=fitted))
+    terminal.say("replaying")
+    made = made.with_replay(ran := again(made, recordings))
+    figure = None if o.plot is None else replay_figure(ran, f"{o.source} as {made.target} runs it")
+    return Answer(
+        content=lambda: _plain(made),
+        text=lambda: f"{made}\n\n{ran}",
+        written=[o.plot],
+        figures={} if o.plot is None else {o.plot: figure},
+    )
 
 
 def _refuse_for_written(options: ExportOptions, source: str) -> None:
@@ -409,45 +373,42 @@ def _refuse_for_written(options: ExportOptions, source: str) -> None:
         )
 
 
-def _replayed_export(
-    source: str, actuator: str | None, joint: str | None, to: str, asked: Any, options: ExportOptions
-) -> Any:
+def _replayed_export(words: ReplayWords, options: ExportOptions) -> Any:
     """An exported file as it was read, or what is exported anew."""
     from ...targets.export import run_export
     from ...targets.replay import is_exported, read_export
     from ...targets.sourcing import choose_actuator
 
+    source, actuator, joint, asked = (
+        words.source,
+        words.actuator,
+        words.joint or None,
+        words.actuator_keywords(),
+    )
     if is_exported(source):
         own = None if actuator is None else choose_actuator(actuator, joint, **asked).actuator
         return read_export(source, own, joint)
     chosen = choose_actuator(source, joint, **asked)
     on = joint or chosen.joint or "joint"
     how = replace(options, joint=on, notes=chosen.notes, findings=chosen.findings, replay=False)
-    return run_export(chosen.actuator, to, how)
+    return run_export(chosen.actuator, words.to, how)
 
 
-def _draw_replay(ran: Any, title: str, plot: Path, force: bool) -> None:
-    """Draw target, recording and replay into a file."""
-    from ..report.figures import draw
-    from ..report.figures.runs import replay_figure
+@options
+class ExplainWords(CommandWords):
+    """What one may ask of `explain`."""
 
-    draw.save(replay_figure(ran, title), plot, force=force)
+    model: str = option(help="An MJCF file; model.xml#JOINT for one of its actuators.", cli="model")
+    with_: list[str] | None = option(
+        default=None,
+        help="What drives the joints, to compare with: a part, an identified set, a fit or actuator file, a"
+        ' joint of a model; for some joints "shoulder_.*=sts3215-7.4v/m1". May be given several times.',
+        cli="--with",
+    )
 
 
-def explain(
-    model: Annotated[str, typer.Argument(help="An MJCF file; model.xml#JOINT for one of its actuators.")],
-    with_: Annotated[
-        list[str] | None,
-        option(
-            "What drives the joints, to compare with: a part, an identified set, a fit or actuator file, a"
-            ' joint of a model; for some joints "shoulder_.*=sts3215-7.4v/m1". May be given several times.',
-            "--with",
-            metavar="TEXT",
-        ),
-    ] = None,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@command(ExplainWords)
+def explain(options: ExplainWords, terminal: Terminal) -> Answer:
     """Every actuator of a model in physical terms, what looks wrong, and by how much it is off from its part.
 
     Example: backemf explain arm.xml --with sts3215-7.4v/m1
@@ -456,17 +417,22 @@ def explain(
 
     from ...mujoco.explain.explanation import explain as run, summary, text
 
-    rows = run(model, parts_of(with_))
+    rows = run(options.model, parts_of(options.with_))
     findings = [f for row in rows for f in row.findings]
     width = max(shutil.get_terminal_size().columns, 60)
-    answer(json, lambda: summary(rows), lambda: text(rows, width), findings, strict)
+    return Answer(content=lambda: summary(rows), text=lambda: text(rows, width), findings=findings)
 
 
-def conform(
-    model: Annotated[Path, typer.Argument(help="An MJCF file with dcmotors on hinges or slides.")],
-    steps: Annotated[int, option("Time steps to compare.")] = 500,
-    json: Json = False,
-) -> None:
+@options
+class ConformWords(CommandWords):
+    """What one may ask of `conform`."""
+
+    model: Path = option(help="An MJCF file with dcmotors on hinges or slides.", cli="model")
+    steps: int = option(default=500, help="Time steps to compare.")
+
+
+@command(ConformWords, has_findings=False)
+def conform(options: ConformWords, terminal: Terminal) -> Answer:
     """Drive each dcmotor of a model in the installed MuJoCo and print the worst one-step difference.
 
     Example: backemf conform arm.xml
@@ -474,13 +440,13 @@ def conform(
     from ...mujoco.arrays import load_mujoco
     from ...mujoco.conform import conform as run
 
-    compared = run(model, steps=steps)
+    compared = run(options.model, steps=options.steps)
 
     def content() -> dict[str, Any]:
         rows = [pick(c, "actuator joint worst differences note") for c in compared]
-        return {"mujoco": load_mujoco().__version__, "steps": steps, "actuators": rows}
+        return {"mujoco": load_mujoco().__version__, "steps": options.steps, "actuators": rows}
 
-    answer(json, content, lambda: _conform_text(compared))
+    return Answer(content=content, text=lambda: _conform_text(compared))
 
 
 def _conform_text(compared: Any) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
 
-from ...kits.fleets.commands import COMMANDS
-from .command_builder import Verb, from_data
-from .terminal import Force, Json, answer, inside, keep, making, option, place, working
+from ...kits.fleets.commands import COMMANDS, FolderOptions
+from ...options import Answer, Terminal, option, option_of, options
+from .command_builder import Verb, command, from_data
+from .inputs import WritingWords
 
 
 class Group(TyperGroup):
@@ -31,13 +32,17 @@ app = typer.Typer(
 )
 
 
-def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of a fleet.")],
-    output: Annotated[Path, place("The page, an .html file.")],
-    name: Annotated[str, option("What to call it.")] = "",
-    force: Force = False,
-    json: Json = False,
-) -> None:
+@options
+class FleetReportWords(WritingWords):
+    """What one may ask of `fleet report`."""
+
+    folder: Path = option_of(FolderOptions, "folder")
+    output: Path = option(help="The page, an .html file.", cli="--output -o", writes="fleet.html")
+    name: str = option(default="", help="What to call it.")
+
+
+@command(FleetReportWords, "looking at the units", has_findings=False)
+def report(options: FleetReportWords, terminal: Terminal) -> Answer:
     """Write a page: distributions, pairs, the worst units, drift.
 
     Example: backemf fleet report fleet/ -o fleet.html
@@ -46,11 +51,9 @@ def report(
     from ...kits.fleets.page import fleet_page
     from ..report.html import write
 
-    output = inside(output, "fleet.html")
-    keep(output, force)
-    with working("looking at the units", not json), making(output):
-        write(fleet_page(Fleet.read(folder), name), output, force=force)
-    answer(json, lambda: {"report": output}, lambda: "", written=[output])
+    page = fleet_page(Fleet.read(options.folder), options.name)
+    write(page, options.output, force=options.force)
+    return Answer(content=lambda: {"report": options.output}, text=lambda: "", written=[options.output])
 
 
 for _name in ("run", "status", "retry", "population"):

@@ -5,40 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckWords, FitOptions
+from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckOptions, CheckWords, FitOptions
+from ...options import Answer, Terminal, option, option_of, options
 from .command_builder import command
-from .inputs import Bench, Named, Sets, fit_of, read_logs, with_sets
-from .terminal import (
-    Force,
-    Json,
-    Maps,
-    Strict,
-    Working,
-    answer,
-    drawable,
-    inside,
-    keep,
-    making,
-    option,
-    pick,
-    place,
-    under,
-    working,
+from .inputs import (
+    ReadingWords,
+    SupplyWords,
+    WritingWords,
+    fit_of,
+    output_option,
+    plot_option,
+    read_logs,
+    with_sets,
 )
+from .terminal import finding_lines, pick, under
 
-Logs = Annotated[list[str], typer.Argument(help="Log files, folders or patterns.")]
-StartFrom = Annotated[
-    str,
-    option(
-        "What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet, a"
-        " stored actuator or fit, or a joint of a model (arm.xml#elbow).",
-        "--start",
-    ),
-]
+
+@options
+class StartWords(ReadingWords):
+    """Recordings, and what one knew before."""
+
+    logs: list[str] = option(help="Log files, folders or patterns.", cli="logs")
+    start: str = option(
+        help="What to start from: a part of the catalogue, an identified set (mx-106/m6), a TOML sheet, a"
+        " stored actuator or fit, or a joint of a model (arm.xml#elbow)."
+    )
+    set: list[str] | None = option_of(SupplyWords, "set")
+
+
+@options
+class CheckCommandWords(StartWords, CheckWords):
+    """What one may ask of `check`."""
+
+
+@options
+class FitWords(StartWords, WritingWords, FitOptions):
+    """What one may ask of `fit`."""
+
+    bench: str | None = option_of(ReadingWords, "bench", applies_to=BENCH)
+    set: list[str] | None = option_of(SupplyWords, "set", applies_to=BENCH)
+    command: str | None = option_of(ReadingWords, "command", applies_to=BENCH)
+    robot: Path | None = option(
+        default=None, help="The recordings are of a robot with this MJCF or URDF: fit every joint."
+    )
+    ground: float | None = option(
+        default=None,
+        help="Of a robot: the height of its table or floor [m]; found, unless given.",
+        applies_to=ROBOT,
+    )
+    plot: Path | None = plot_option("recorded and predicted", applies_to=BENCH)
+    output: Path | None = output_option("Store the fit here as JSON.", "fit.json")
 
 
 def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dict[str, float]]:
@@ -53,18 +71,8 @@ def named_start(name: str, sets: list[str] | None = None) -> tuple[Any, Any, dic
     return actuator.replace(**values), parts.sheet(name) if is_sheet else None, values
 
 
-@command(CheckWords, order="logs start friction only bench set command map apply strict json")
-def check(
-    options: CheckWords,
-    logs: Logs,
-    start: StartFrom,
-    bench: Bench = None,
-    set: Sets = None,
-    command: Named = None,
-    map: Maps = None,
-    strict: Annotated[bool, option("Exit with 1 if the verdict is not 'fit'.", "--strict")] = False,
-    json: Json = False,
-) -> None:
+@command(CheckCommandWords, "reading", strict_help="Exit with 1 if the verdict is not 'fit'.")
+def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
     """Inspect recordings before a fit: are they sound, and what can they tell?
 
     Example: backemf check logs/*.json --start mx-106 --friction m4
@@ -73,34 +81,38 @@ def check(
     from ...identify.frictions import with_friction
     from .plan_command import commands
 
-    actuator, sheet, numbers = named_start(start, set)
-    recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
+    actuator, sheet, recordings = _read_start(options, terminal)
     if options.friction is not None:
         actuator = with_friction(actuator, options.friction)
-    known = replace(options, prior=sheet)
+    known = replace(options.narrow(CheckOptions), prior=sheet)
     verdict = run_check(actuator, recordings, known)
     words = []
     if options.apply:
         mended = verdict.apply(recordings)
         words = what_was_done(recordings, mended)
         verdict = run_check(actuator, mended, known) if words else verdict
-    further = commands(start, recordings, verdict, friction=options.friction, sets=set)
+    further = commands(options.start, recordings, verdict, friction=options.friction, sets=options.set)
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
         rows = [pick(p, columns) for p in verdict.parameters]
         counts = pick(verdict, "verdict n_logs n_samples")
         told = {**counts, "parameters": rows, "findings": verdict.findings, "next": further}
-        return told | ({"mended": words} if options.apply else {}) | {"options": options.to_dict()}
+        return told | ({"mended": words} if options.apply else {})
 
     def text() -> str:
         record = "\n".join(["To record what is missing:", *(f"  {line}" for line in further)])
         parts = (under("Mended", words), str(verdict), record if further else "")
         return "\n\n".join(part for part in parts if part)
 
-    answer(json, content, text)
-    if strict and verdict.verdict != "fit":
-        raise typer.Exit(1)
+    return Answer(content=content, text=text, findings=[] if verdict.verdict == "fit" else [verdict])
+
+
+def _read_start(options: StartWords, terminal: Terminal) -> tuple[Any, Any, list[Any]]:
+    """(the actuator to start from, its datasheet or None, the recordings of a bench)."""
+    actuator, sheet, numbers = named_start(options.start, options.set)
+    logs = read_logs(options.logs, terminal.say, source=options.start, **options.reading())
+    return actuator, sheet, with_sets(logs, numbers)
 
 
 def what_was_done(before: list[Any], after: list[Any]) -> list[str]:
@@ -109,74 +121,55 @@ def what_was_done(before: list[Any], after: list[Any]) -> list[str]:
     return [f"{new.name}: {words}" for old, new in pairs for words in new.conversions[len(old.conversions) :]]
 
 
-def best_so_far(say: Working) -> Callable[[str, float, float], None]:
+def best_so_far(say: Callable[..., None]) -> Callable[[str, float, float], None]:
     """A fit's progress in words."""
     return lambda text, cost, share: say(text, share)
 
 
-@command(
-    FitOptions,
-    order="logs start friction free only hold_out bench set command map apply starts seed on robot share"
-    " firmware gains joints ground free_inertia plot output force strict json",
-)
-def fit(
-    logs: Logs,
-    start: StartFrom,
-    options: FitOptions,
-    bench: Bench = None,
-    set: Sets = None,
-    command: Named = None,
-    map: Maps = None,
-    robot: Annotated[
-        Path | None, option("The recordings are of a robot with this MJCF or URDF: fit every joint.")
-    ] = None,
-    ground: Annotated[
-        float | None, option("Of a robot: the height of its table or floor [m]; found, unless given.")
-    ] = None,
-    plot: Annotated[
-        Path | None, place("Draw recorded and predicted into this file (.png, .svg, .pdf, .html).", "--plot")
-    ] = None,
-    output: Annotated[Path | None, place("Store the fit here as JSON.")] = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@command(FitWords, "fitting")
+def fit(options: FitWords, terminal: Terminal) -> Answer:
     """Fit an actuator to recordings, with an error on every number; with --robot, that of every joint.
 
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
-    output = inside(output, "fit.json")
-    keep(output, force)
-    drawable(plot, force)
-    _refuse(options, robot, bench=bench, set=set, command=command, plot=plot, ground=ground)
-    words: list[str] = []
-    if robot is not None:
-        actuator: Any = start
-        recordings = read_logs(logs, map, not json, robot=_read_robot(robot, ground))
+    from ...errors import InvalidValue
+
+    o, words = options, list[str]()
+    o.check("bench" if o.robot is None else "robot", in_shell=True)
+    if o.free_paths and o.also:
+        more = ", ".join(o.also)
+        raise InvalidValue(f"--only and --free are given; --only names all that is free: add {more}")
+    asked = replace(o.narrow(FitOptions), progress=best_so_far(terminal.say))
+    if o.robot is not None:
+        from ...logs.robot import Robot
+
+        actuator: Any = o.start
+        recordings = read_logs(o.logs, terminal.say, map=o.map, robot=Robot.read(o.robot, ground=o.ground))
     else:
-        actuator, sheet, numbers = named_start(start, set)
-        recordings = with_sets(read_logs(logs, map, not json, bench, command, source=start), numbers)
-        options = _on_bench(options, sheet)
-        recordings, words = _mend(actuator, recordings, options)
-    with working("fitting", not json) as report_progress:
-        options = replace(options, progress=best_so_far(report_progress))
-        fitted, steps = _fit(actuator, recordings, options, may_climb=robot is None)
-    if robot is None and not fitted.name:
-        fitted = replace(fitted, name=_name(start))
-    if output is not None:
-        with making(output):
-            fitted.write(output, force=force)
-    if plot is not None:
-        _draw(fitted, recordings, plot, force)
+        actuator, sheet, recordings = _read_start(o, terminal)
+        asked = _on_bench(asked, sheet)
+        recordings, words = _mend(actuator, recordings, asked)
+    fitted, steps = _fit(actuator, recordings, asked, may_climb=o.robot is None)
+    if o.robot is None and not fitted.name:
+        fitted = replace(fitted, name=_name(o.start))
+    if o.output is not None:
+        fitted.write(o.output, force=o.force)
+    if o.plot is not None:
+        _draw(fitted, recordings, o.plot)
 
     def content() -> dict[str, Any]:
-        plain = robot_content(fitted) if robot is not None else _bench_content(fitted, options, words, steps)
-        return plain | {"options": options.to_dict()}
+        if o.robot is not None:
+            return robot_content(fitted)
+        mended = {"mended": words} if o.apply else {}
+        return fitted.to_dict() | mended | ({"ladder": _ladder(steps)} if steps is not None else {})
 
     def text() -> str:
-        return robot_text(fitted) if robot is not None else _bench_text(fitted, words, steps)
+        if o.robot is not None:
+            return robot_text(fitted)
+        parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
+        return "\n\n".join(part for part in parts if part)
 
-    answer(json, content, text, fitted.findings, strict, [output, plot])
+    return Answer(content=content, text=text, findings=fitted.findings, written=[o.output, o.plot])
 
 
 def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -> tuple[Any, Any]:
@@ -189,43 +182,6 @@ def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -
         steps = climb_ladder(build_plant(actuator, logs, options))
         return steps.fit, steps
     return run_fit(actuator, logs, options), None
-
-
-def _read_robot(path: Path, ground: float | None) -> Any:
-    """The robot of a file, on a floor of this height [m]."""
-    from ...logs.robot import Robot
-
-    return Robot.read(path, ground=ground)
-
-
-def _bench_content(fitted: Any, options: FitOptions, words: list[str], steps: Any) -> dict[str, Any]:
-    """The fit of one actuator as plain values, with what was mended and the ladder of laws."""
-    mended = {"mended": words} if options.apply else {}
-    return fitted.to_dict() | mended | ({"ladder": _ladder(steps)} if steps is not None else {})
-
-
-def _bench_text(fitted: Any, words: list[str], steps: Any) -> str:
-    """The fit of one actuator for people, below what was mended and the ladder of laws."""
-    parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _refuse(options: FitOptions, robot: Path | None, **read: Any) -> None:
-    """Refuse what was typed for the other kind of recordings, before any is read."""
-    from ...errors import InvalidValue
-
-    options.check("bench" if robot is None else "robot", in_shell=True)
-    if options.free_paths and options.also:
-        more = ", ".join(options.also)
-        raise InvalidValue(f"--only and --free are given; --only names all that is free: add {more}")
-    of_robots = {"ground"}
-    for name, value in read.items():
-        if value is None or (robot is None) == (name not in of_robots):
-            continue
-        kind, remedy = ("bench", ROBOT) if name in of_robots else ("robot", BENCH)
-        raise InvalidValue(
-            f"--{name} is {str(value)!r:.60}, and these logs are of a {kind}; it applies to {remedy.in_shell}"
-        )
 
 
 def _on_bench(options: FitOptions, sheet: Any) -> FitOptions:
@@ -261,12 +217,12 @@ def _name(start: str) -> str:
     return Path(start).stem if start.endswith((".json", ".toml")) else start
 
 
-def _draw(fitted: Any, logs: list[Any], path: Path, force: bool) -> None:
+def _draw(fitted: Any, logs: list[Any], path: Path) -> None:
     from ..report.figures import draw
     from ..report.figures.fit_figures import predictions
 
     text = f"{fitted.friction} friction, {len(fitted.parameters)} numbers fitted"
-    draw.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{text}.", force=force)
+    draw.save(predictions(fitted, logs, "Recorded and predicted"), path, note=f"{text}.")
 
 
 def _ladder(steps: Any) -> list[dict[str, Any]]:
@@ -297,46 +253,33 @@ def robot_content(fitted: Any) -> dict[str, Any]:
                 "parameters": _joint_numbers(joint),
                 "rms": score.joints[name],
                 "rms_free": score.joints_free[name],
-                "training_mae": joint.training_mae,
-                "held_out_mae": joint.held_out_mae,
+                **pick(joint, "training_mae held_out_mae"),
             }
             for name, joint in fitted.joints.items()
         },
         "robot": {
-            b.path.removeprefix("robot."): {
-                "value": b.value,
-                "error": b.error,
-                "unit": b.unit,
-                "stated": b.stated,
-                "told_by": "prior" if b.error > 0.9 * b.tolerance else "data",
-            }
+            b.path.removeprefix("robot."): pick(b, "value error unit stated") | {"told_by": _told_by(b)}
             for b in fitted.bench
             if b.path.startswith("robot.")
         },
         "logs": dict(score.logs),
         "ground": None if fitted.robot.ground is None else fitted.robot.ground.to_dict(),
         "ladder": [r.to_dict() for r in fitted.rungs],
-        "findings": [f.to_dict() for f in fitted.findings],
+        "findings": list(fitted.findings),
         "cpu_s": fitted.cpu_s,
     }
 
 
-def _joint_numbers(one: Any) -> dict[str, Any]:
+def _told_by(number: Any) -> str:
+    """Whether a number of the bench moved from what was stated by what the logs say."""
+    return "prior" if number.error > 0.9 * number.tolerance else "data"
+
+
+def _joint_numbers(joint: Any) -> dict[str, Any]:
     """value, error, unit of every number of a joint, its delay included."""
-    rows = {
-        path: {
-            "value": p.value,
-            "error": p.error,
-            "error_if_right": p.error_if_right,
-            "low": p.low,
-            "high": p.high,
-            "unit": p.unit,
-            "told_by": p.told_by,
-        }
-        for path, p in one.parameters.items()
-    }
-    late = {b.path: {"value": b.value, "error": b.error, "unit": b.unit} for b in one.bench}
-    return rows | late
+    columns = "value error error_if_right low high unit told_by"
+    rows = {path: pick(p, columns) for path, p in joint.parameters.items()}
+    return rows | {b.path: pick(b, "value error unit") for b in joint.bench}
 
 
 def robot_text(fitted: Any) -> str:
@@ -365,7 +308,7 @@ def robot_text(fitted: Any) -> str:
             number(b.value),
             number(b.error, 2),
             b.unit,
-            "prior" if b.error > 0.9 * b.tolerance else "data",
+            _told_by(b),
         )
         for b in fitted.bench
     ]
@@ -375,6 +318,5 @@ def robot_text(fitted: Any) -> str:
         for r in fitted.rungs
     ]
     ladder = table(tried, ("friction", "numbers", "together [mrad]", "")) if tried else ""
-    notes = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in fitted.findings)
-    parts = (head, ladder, scores, listed, f"Findings:\n{notes}" if notes else "")
+    parts = (head, ladder, scores, listed, under("Findings", finding_lines(fitted.findings)))
     return "\n\n".join(part for part in parts if part)

@@ -2,44 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from ...logs import BENCH_HELP, MAP_HELP
+from ...options import FIGURE, Options, option, options, options_of
 
-from ...logs import BENCH_HELP
-from ...targets.export_options import SOURCE_HELP as SOURCE
-from .terminal import working
-
-ActuatorFrom = Annotated[str, typer.Argument(help=SOURCE)]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", help="A number by its path: drive.proportional=16, motor.resistance=2.1ohm. May be repeated."
-    ),
-]
-Voltage = Annotated[
-    float | None, typer.Option("--voltage", help="Supply voltage; the source's own unless given.")
-]
-Firmware = Annotated[
-    str | None, typer.Option("--firmware", help="A profile of the part's firmware settings, such as lerobot.")
-]
+ASIDE = ("force", "strict", "json")
+"""Options that say nothing of the answer itself."""
 
 
-Control = Annotated[
-    str | None,
-    typer.Option(
-        "--control",
+@options
+class CommandWords(Options):
+    """What one may type behind a command."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every option that has a name, as `--json` shows them."""
+        arguments = (one.name for one in options_of(type(self)) if one.cli and not one.cli.startswith("-"))
+        left_out = {*ASIDE, *arguments}
+        return {name: value for name, value in super().to_dict().items() if name not in left_out}
+
+
+@options
+class WritingWords(CommandWords):
+    """Of a command that writes files."""
+
+    force: bool = option(default=False, help="Overwrite what exists.")
+
+
+def output_option(help: str, writes: str = "", default: Path | None = None) -> Any:
+    """The field `output` of a command, `-o`.
+
+    Args:
+        help: what is written there.
+        writes: as `option` takes it.
+        default: where that is unless given.
+
+    Returns:
+        The field, for the body of a class.
+    """
+    return option(default=default, help=help, cli="--output -o", writes=writes)
+
+
+def plot_option(what: str, **more: Any) -> Any:
+    """The field `plot` of a command: a file to draw something into."""
+    return option(
+        default=None, help=f"Draw {what} into this file (.png, .svg, .pdf, .html).", writes=FIGURE, **more
+    )
+
+
+@options
+class SupplyWords(CommandWords):
+    """How a source's actuator is supplied and set up."""
+
+    set: list[str] | None = option(
+        default=None,
+        help="A number by its path: drive.proportional=16, motor.resistance=2.1ohm. May be repeated.",
+    )
+    voltage: float | None = option(default=None, help="Supply voltage; the source's own unless given.")
+    firmware: str | None = option(
+        default=None, help="A profile of the part's firmware settings, such as lerobot."
+    )
+
+    def actuator_keywords(self) -> dict[str, Any]:
+        """The same as `choose_actuator` takes it."""
+        words = ("voltage", "firmware", "control", "ratio", "motors")
+        return {"sets": self.set} | {word: getattr(self, word) for word in words if hasattr(self, word)}
+
+
+@options
+class ControlWords(SupplyWords):
+    """And which of its interfaces is used."""
+
+    control: str | None = option(
+        default=None,
         help="A part's interface: voltage, position, current, torque, velocity or impedance; its own unless"
         " given.",
-    ),
-]
+    )
 
-Ratio = Annotated[
-    float, typer.Option("--ratio", help="Rotor turns per output turn, behind the source's own gears.")
-]
-Motors = Annotated[int, typer.Option("--motors", help="Number of motors on one output.")]
+
+@options
+class ActuatorWords(ControlWords):
+    """And what it stands behind."""
+
+    ratio: float = option(default=1.0, help="Rotor turns per output turn, behind the source's own gears.")
+    motors: int = option(default=1, help="Number of motors on one output.")
+
+
+@options
+class ReadingWords(CommandWords):
+    """How recordings are read."""
+
+    bench: str | None = option(default=None, help=BENCH_HELP)
+    command: str | None = option(
+        default=None,
+        help='What was asked as a function of time, in place of its samples: "square from=0deg to=180deg'
+        ' period=2s at=0.5s". Its unit says what it asks for: a position where it has none.',
+    )
+    map: list[str] | None = option(default=None, help=MAP_HELP)
+
+    def reading(self) -> dict[str, Any]:
+        """The same as `read_logs` takes it."""
+        return {"bench": self.bench, "command": self.command, "map": self.map}
+
+
+SETTINGS_HELP = (
+    "A number that held while it was recorded, by its path: drive.proportional=16, drive.supply=7.4V. May be"
+    " repeated."
+)
 
 
 def actuator_of(source: str, joint: str | None = None) -> tuple[Any, list[str]]:
@@ -70,9 +141,6 @@ def parts_of(given: list[str] | None) -> dict[str, Any] | None:
     return parts
 
 
-Bench = Annotated[str | None, typer.Option("--bench", help=BENCH_HELP)]
-
-
 def bench_of(text: str) -> Any:
     """ "pendulum mass=0.5kg length=0.1" -> that bench; words may be separated by commas too; or a file."""
     from ...logs.benches import bench_of as read
@@ -96,14 +164,6 @@ def words_of(bench: Any) -> str:
 
 
 ENDINGS = (".csv", ".txt", ".tsv")
-Named = Annotated[
-    str | None,
-    typer.Option(
-        "--command",
-        help='What was asked as a function of time, in place of its samples: "square from=0deg to=180deg'
-        ' period=2s at=0.5s". Its unit says what it asks for: a position where it has none.',
-    ),
-]
 
 
 def command_of(text: str, unit: str = "") -> Any:
@@ -140,38 +200,39 @@ def _table(path: Path, unit: str) -> Any:
     return signal.held(clock, asked)
 
 
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="A number that held while it was recorded, by its path: drive.proportional=16,"
-        " drive.supply=7.4V. May be repeated.",
-    ),
-]
-
-
 def read_logs(
-    files: list[str],
-    maps: list[str] | None = None,
-    shown: bool = True,
+    files: Sequence[str],
+    say: Callable[..., None],
+    *,
     bench: str | None = None,
     command: str | None = None,
-    *,
+    map: Sequence[str] | None = None,
     source: Any = None,
     robot: Any = None,
     **more: Any,
 ) -> list[Any]:
-    """Logs as they were told to be read; where the source is a stored fit, otherwise as it read its own; on a
-    robot, where one is given. `more` are further options of `be.read`."""
+    """Logs as they were told to be read; where the source is a stored fit, otherwise as it read its own.
+
+    Args:
+        files: files, folders or patterns.
+        say: is told what is being read, and which share is.
+        bench: what carried them, in words.
+        command: what was asked, in words.
+        map: how channels are read.
+        source: what is to be fitted, replayed or filmed: a stored fit, or the name of anything.
+        robot: on which they were recorded, instead of a bench.
+        more: further options of `be.read`.
+
+    Returns:
+        The logs, in the order of the files.
+    """
     from ...logs.read import read
     from ...results.reread import read_again
 
     told = {**told_of(bench, command), **more, **({} if robot is None else {"bench": robot})}
+    told |= {"map": list(map) if map else None, "progress": say}
     fit = fit_of(source)
-    with working("reading", shown) as report_progress:
-        if fit is not None:
-            return read_again(fit, *files, map=maps or None, progress=report_progress, **told)
-        return read(*files, map=maps or None, progress=report_progress, **told)
+    return read(*files, **told) if fit is None else read_again(fit, *files, **told)
 
 
 def told_of(bench: str | None, command: str | None) -> dict[str, Any]:
@@ -180,15 +241,13 @@ def told_of(bench: str | None, command: str | None) -> dict[str, Any]:
     return told | ({} if command is None else {"command": command_of(command)})
 
 
-def fit_of(source: Any) -> Any:
-    """The stored fit that a source is or names; None where it is something else."""
+def fit_of(source: str | None) -> Any:
+    """The stored fit that a source names; None where it is something else."""
     from ...errors import BackemfError
     from ...results.fit_result import Fit
 
-    if isinstance(source, Fit) or source is None:
-        return source
     try:
-        return Fit.read(source) if str(source).endswith(".json") else None
+        return Fit.read(source) if source is not None and source.endswith(".json") else None
     except BackemfError:
         return None
 
@@ -231,7 +290,20 @@ def settings_of(sets: list[str] | None, actuator: Any = None) -> dict[str, float
 def by_joint(
     source: str | None, joint: list[str] | None, joints: Path | None, into: Path | str | None
 ) -> dict[str, str]:
-    """Joint, or pattern of joints -> source of its actuator."""
+    """Which joints get which actuators.
+
+    Args:
+        source: of the actuator, where a joint names none of its own.
+        joint: names or patterns of joints, each perhaps with =SOURCE.
+        joints: a TOML file of such lines.
+        into: the model that they go into.
+
+    Returns:
+        The source of each joint or pattern.
+
+    Raises:
+        BackemfError: where a joint has no source, or a source no joint.
+    """
     from ...errors import InvalidValue
 
     rows: dict[str, str] = {} if joints is None else _mapping(joints)
@@ -266,7 +338,20 @@ def _split_joint(words: str, source: str | None) -> tuple[str, str]:
 
 
 def robot_of(source: str | None, joint: Any, joints: Any, asked: Mapping[str, Any]) -> Any:
-    """The fit of a robot that a source is, where all its joints are meant; None for anything else."""
+    """The fit of a robot that a source is, where all its joints are meant.
+
+    Args:
+        source: what was named.
+        joint: joints that were named: one of them is no robot.
+        joints: a file of joints.
+        asked: what changes one actuator, by its option.
+
+    Returns:
+        The fit; None for anything else.
+
+    Raises:
+        InvalidValue: where one actuator is to be changed, and the robot has several.
+    """
     from ...errors import InvalidValue
 
     if source is None or joint or joints or not source.endswith(".json"):
@@ -310,6 +395,6 @@ def _mapping(path: Path) -> dict[str, str]:
         rows = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidValue(f"--joints {str(path)!r} cannot be read as TOML: {error}") from None
-    if not rows or not all(isinstance(name, str) for name in rows.values()):
+    if {type(name) for name in rows.values()} != {str}:
         raise InvalidValue(f'{path.name}: expected lines such as "shoulder_.*" = "sts3215-12v"')
     return rows

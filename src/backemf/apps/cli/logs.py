@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import typer
-
-from ...errors import InvalidValue
-from .inputs import Bench, Named, Settings, settings_of, told_of
-from .terminal import (
-    Force,
-    Json,
-    Strict,
-    answer,
-    failure,
-    finding_lines,
-    keep,
-    option,
-    pick,
-    place,
-    under,
-    working,
-)
+from ...options import Answer, Scope, Terminal, option, option_of, options
+from .command_builder import command
+from .inputs import SETTINGS_HELP, ReadingWords, WritingWords, settings_of, told_of
+from .terminal import finding_lines, pick, under
 
 if TYPE_CHECKING:
     from ...logs.log import Log
@@ -34,33 +20,39 @@ EVEN = 1e-9
 """Of a period: jitter below this is rounding."""
 IN_FULL = 4
 """Up to so many recordings are shown in full; more, one line each."""
-Maps = Annotated[
-    list[str] | None,
-    option(
-        "Which channel is what: position=motor_pos[deg],-1 (may be repeated), or a saved mapping (.json).",
-        metavar="TEXT",
-    ),
-]
+ON_BENCH = Scope(
+    "bench",
+    "logs of an actuator on a bench: leave the robot out",
+    "logs of an actuator on a bench: leave --robot out",
+)
 
 
-def log(
-    files: Annotated[list[str], typer.Argument(help='Files, folders or patterns such as "logs/*.json".')],
-    map: Maps = None,
-    bench: Bench = None,
-    set: Settings = None,
-    command: Named = None,
-    robot: Annotated[
-        Path | None,
-        option(
-            "The MJCF or URDF of the robot they were recorded on: joints against channels.", metavar="FILE"
-        ),
-    ] = None,
-    save: Annotated[Path | None, place("Save the mapping into this file, for --map.", "--save-map")] = None,
-    force: Force = False,
-    full: Annotated[bool, option("Show every recording in full.", "--full")] = False,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@options
+class LogWords(ReadingWords, WritingWords):
+    """What one may ask of `log`."""
+
+    situation: ClassVar[str] = "these logs are of a {}"
+
+    files: list[str] = option(help='Files, folders or patterns such as "logs/*.json".', cli="files")
+    map: list[str] | None = option(
+        default=None,
+        help="Which channel is what: position=motor_pos[deg],-1 (may be repeated), or a saved mapping"
+        " (.json).",
+    )
+    bench: str | None = option_of(ReadingWords, "bench", applies_to=ON_BENCH)
+    set: list[str] | None = option(default=None, help=SETTINGS_HELP, applies_to=ON_BENCH)
+    command: str | None = option_of(ReadingWords, "command", applies_to=ON_BENCH)
+    robot: Path | None = option(
+        default=None, help="The MJCF or URDF of the robot they were recorded on: joints against channels."
+    )
+    save: Path | None = option(
+        default=None, help="Save the mapping into this file, for --map.", cli="--save-map", writes=""
+    )
+    full: bool = option(default=False, help="Show every recording in full.")
+
+
+@command(LogWords, "reading")
+def log(options: LogWords, terminal: Terminal) -> Answer:
     """Look into recordings: channels, rates, ranges, what is read as what, and what was guessed.
 
     Example: backemf log run1.csv --map position=motor_pos[deg],-1 --save-map rig.json
@@ -68,48 +60,33 @@ def log(
     from ...logs import mapping
     from ...logs.read import look
 
-    keep(save, force)
-    if robot is not None:
-        _refuse_with_robot(bench=bench, set=set, command=command)
-    described = _robot(robot)
-    names = () if described is None else described.names
-    origins = mapping.mapping(map, names)
-    with working("reading", not json) as report_progress:
-        if described is not None:
-            looks = look(*files, map=origins, progress=report_progress, robot=described)
-        else:
-            more = told_of(bench, command)
-            looks = look(*files, map=origins, progress=report_progress, settings=settings_of(set), **more)
-    if save is not None:
-        mapping.write(origins, save, joints=names, force=force)
-    summaries = [describe(look, described) for look in looks]
+    options.check("bench" if options.robot is None else "robot", in_shell=True)
+    robot = _robot(options.robot)
+    names = () if robot is None else robot.names
+    origins = mapping.mapping(options.map, names)
+    told = {"settings": settings_of(options.set), **told_of(options.bench, options.command)}
+    more: dict[str, Any] = told if robot is None else {"robot": robot}
+    looks = look(*options.files, map=origins, progress=terminal.say, **more)
+    if options.save is not None:
+        mapping.write(origins, options.save, joints=names, force=options.force)
+    summaries = [describe(look, robot) for look in looks]
     problem = ""
     if all(look.log is None for look in looks):
-        names = ", ".join(dict.fromkeys(look.file for look in looks))
-        problem = f"nothing can be read of {names}; the reason is given with each"
-
-    def content() -> dict[str, Any]:
-        return {"recordings": summaries} | (failure(problem) if problem else {})
+        files = ", ".join(dict.fromkeys(look.file for look in looks))
+        problem = f"nothing can be read of {files}; the reason is given with each"
 
     def text() -> str:
-        if full or len(looks) <= IN_FULL:
+        if options.full or len(looks) <= IN_FULL:
             return "\n\n".join(_in_full(s) for s in summaries)
         return _briefly(summaries)
 
-    answer(json, content, text, [f for s in summaries for f in s["findings"]], strict and not problem, [save])
-    if problem:
-        typer.echo(f"backemf: {problem}", err=True)
-        raise typer.Exit(2)
-
-
-def _refuse_with_robot(**given: Any) -> None:
-    """Refuse what is said of a bench where the recordings are of a robot."""
-    for name, value in given.items():
-        if value:
-            raise InvalidValue(
-                f"--{name} is {str(value)!r:.60}, and these logs are of a robot; it applies to logs of an"
-                " actuator on a bench: leave --robot out"
-            )
+    return Answer(
+        content=lambda: {"recordings": summaries},
+        text=text,
+        findings=[f for s in summaries for f in s["findings"]],
+        written=[options.save],
+        problem=problem,
+    )
 
 
 def _robot(path: Path | None) -> Robot | None:
@@ -197,7 +174,9 @@ def _in_full(s: dict[str, Any]) -> str:
 
 def _bench_line(bench: dict[str, Any]) -> str:
     """What a recording's bench is, with its numbers."""
-    fields = [f"{k} {v:g}" for k, v in bench.items() if k != "part" and isinstance(v, int | float)]
+    from ...physics.maths import is_number
+
+    fields = [f"{name} {value:g}" for name, value in bench.items() if is_number(value)]
     return f"Bench: {bench['part']}, {', '.join(fields)}"
 
 

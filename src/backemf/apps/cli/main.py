@@ -18,7 +18,7 @@ from ...errors import BackemfError, BackemfWarning
 from ...options import CommandSpec
 from ...registry import Registry
 from .command_builder import Verb, from_data
-from .terminal import failure, option, print_json
+from .terminal import failure, print_json
 
 FLOW = """\
 backemf turns a motor's datasheet and its bench logs into an actuator model you can trust.
@@ -122,7 +122,7 @@ add_commands(app, COMMANDS.own_names)
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
-    version: Annotated[bool, option("Print the version and stop.", "--version")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
     if version:
         typer.echo(f"backemf {__version__}")

@@ -7,39 +7,33 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+from ...options import Answer, Terminal, option, option_of, options
 from ...planning.plan_options import PlanOptions
+from ...targets.export_options import SOURCE_HELP
 from .command_builder import command
-from .inputs import ActuatorFrom, Bench, Firmware, Sets, Voltage
-from .terminal import Force, Json, Strict, answer, drawable, inside, keep, making, option, place, working
+from .inputs import ReadingWords, SupplyWords, WritingWords, bench_of, output_option, plot_option
+from .terminal import pick
 
 
-@command(
-    PlanOptions,
-    order="source bench output target after robot joint posture friction seconds limit rate no_current"
-    " firmware voltage set seed plot force strict json",
-)
-def plan(
-    options: PlanOptions,
-    source: ActuatorFrom,
-    bench: Bench = None,
-    output: Annotated[
-        Path | None, place("Write the motions here (JSON), for backemf record --motions.")
-    ] = None,
-    robot: Annotated[Path | None, option("The servo moves a joint of this MJCF or URDF.")] = None,
-    rate: Annotated[float, option("Samples a second of the recording to come [Hz].")] = 250.0,
-    no_current: Annotated[bool, option("The servo does not report its current.", "--no-current")] = False,
-    firmware: Firmware = None,
-    voltage: Voltage = None,
-    set: Sets = None,
-    plot: Annotated[
-        Path | None, place("Draw the motions and the errors to expect (.png, .svg, .pdf, .html).", "--plot")
-    ] = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@options
+class PlanWords(SupplyWords, WritingWords, PlanOptions):
+    """What one may ask of `plan`."""
+
+    source: str = option(help=SOURCE_HELP, cli="source")
+    bench: str | None = option_of(ReadingWords, "bench")
+    output: Path | None = output_option(
+        "Write the motions here (JSON), for backemf record --motions.", "plan.json"
+    )
+    robot: Path | None = option(default=None, help="The servo moves a joint of this MJCF or URDF.")
+    rate: float = option(default=250.0, help="Samples a second of the recording to come [Hz].")
+    no_current: bool = option(default=False, help="The servo does not report its current.")
+    plot: Path | None = plot_option("the motions and the errors to expect")
+
+
+@command(PlanWords, "planning")
+def plan(options: PlanWords, terminal: Terminal) -> Answer:
     """Design the motions whose logs will tell most of a servo, and say what errors to expect.
 
     Example: backemf plan sts3215-12v --bench "pendulum mass=0.3kg length=0.1m" -o plan.json
@@ -48,32 +42,30 @@ def plan(
     from ...planning.plan import run_plan
     from ...targets.sourcing import choose_actuator
 
-    output = inside(output, "plan.json")
-    keep(output, force)
-    drawable(plot, force)
-    _check_carried(bench, robot)
-    options.check("bench" if robot is None else "robot", (bench or "").split(" ")[0], in_shell=True)
-    joint = options.joint or None
-    asked: dict[str, Any] = {"voltage": voltage, "firmware": firmware}
-    registers = _registers(choose_actuator(source, joint, **asked).actuator, set)
-    sets = [words for words in set or () if words.partition("=")[0].strip() not in registers]
-    actuator = choose_actuator(source, joint, sets=sets, **asked).actuator
-    sensing = Sensing(rate=rate, current=None if no_current else Sensing().current)
-    known = replace(_with_knowledge(options, source), sensing=sensing, settings=registers)
-    with working("planning", not json):
-        plan = run_plan(actuator, _read_plant(bench, robot), known)
-    if output is not None:
-        with making(output):
-            plan.write(output, force=force)
-    if plot is not None:
-        _draw(plan, source, plot, force)
-    told = {"file": output, "options": options.to_dict()}
-    play = _recording_line(plan, output, bench, joint)
-
-    def text() -> str:
-        return f"{plan}\n\nTo record it:\n  {play}"
-
-    answer(json, lambda: _plain(plan) | told, text, plan.findings, strict, [output, plot])
+    o, joint = options, options.joint or None
+    _check_carried(o.bench, o.robot)
+    o.check("bench" if o.robot is None else "robot", (o.bench or "").split(" ")[0], in_shell=True)
+    asked = o.actuator_keywords()
+    before = replace(o, set=None).actuator_keywords()
+    registers = _registers(choose_actuator(o.source, joint, **before).actuator, o.set)
+    asked["sets"] = [words for words in o.set or () if words.partition("=")[0].strip() not in registers]
+    actuator = choose_actuator(o.source, joint, **asked).actuator
+    sensing = Sensing(rate=o.rate, current=None if o.no_current else Sensing().current)
+    known = _with_knowledge(o.narrow(PlanOptions), o.source)
+    plan = run_plan(
+        actuator, _read_plant(o.bench, o.robot), replace(known, sensing=sensing, settings=registers)
+    )
+    if o.output is not None:
+        plan.write(o.output, force=o.force)
+    if o.plot is not None:
+        _draw(plan, o.source, o.plot)
+    play = _recording_line(plan, o.output, o.bench, joint)
+    return Answer(
+        content=lambda: _plain(plan) | {"file": o.output},
+        text=lambda: f"{plan}\n\nTo record it:\n  {play}",
+        findings=plan.findings,
+        written=[o.output, o.plot],
+    )
 
 
 def _check_carried(bench: str | None, robot: Path | None) -> None:
@@ -96,25 +88,19 @@ def _with_knowledge(options: PlanOptions, source: str) -> PlanOptions:
     return replace(options, after=after, prior=None if after else sheet)
 
 
-def _draw(plan: Any, source: str, path: Path, force: bool) -> None:
+def _draw(plan: Any, source: str, path: Path) -> None:
     """Draw the motions and the errors to expect into a file."""
     from ..report.figures import draw
     from ..report.figures.runs import plan_figure
 
-    draw.save(plan_figure(plan), path, note=f"Planned for {source}.", force=force)
+    draw.save(plan_figure(plan), path, note=f"Planned for {source}.")
 
 
 def _plain(plan: Any) -> dict[str, Any]:
     """A plan as plain values: what `--json` prints of it."""
-    motions = [{"name": motion.name, "duration": motion.duration} for motion in plan.motions.motions]
-    rows = [
-        {
-            **{"path": p.path, "value": p.value, "error": p.error, "unit": p.unit},
-            **{"known": p.before, "expected": p.relative_error},
-            **{"determined": p.determined, "remedy": p.remedy},
-        }
-        for p in plan.parameters
-    ]
+    motions = [pick(motion, "name duration") for motion in plan.motions.motions]
+    columns = "path value error unit determined remedy"
+    rows = [pick(p, columns) | {"known": p.before, "expected": p.relative_error} for p in plan.parameters]
     return {"motions": motions, "seconds": plan.seconds, "parameters": rows, "findings": plan.findings}
 
 
@@ -144,8 +130,6 @@ def _joints(made: Any) -> list[str]:
 def _read_plant(bench: str | None, robot: Path | None) -> Any:
     """The bench in words, or the robot's file."""
     if bench is not None:
-        from .inputs import bench_of
-
         return bench_of(bench)
     from ...logs.robot import Robot
 
@@ -160,8 +144,18 @@ MORE = "more.json"
 def commands(
     start: str, logs: Sequence[Any], verdict: Any, *, friction: str | None, sets: Sequence[str] | None
 ) -> list[str]:
-    """Command lines that record what these logs do not tell; none where they tell everything, or where a
-    position is not what was asked for."""
+    """Command lines that record what these logs do not tell.
+
+    Args:
+        start: what the check started from, as it was typed.
+        logs: that were checked.
+        verdict: of the check.
+        friction: the law that was asked for.
+        sets: numbers of the user's own, as they were typed.
+
+    Returns:
+        The lines; none where the logs tell everything, or where a position is not what was asked for.
+    """
     missing = [p.path for p in verdict.parameters if not p.determined]
     early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
     first = _first_on_bench(logs)
@@ -221,17 +215,12 @@ def _folder(log: Any) -> str:
 
 def _where(log: Any) -> list[str]:
     """The bus, port and ids that a log of `backemf record` was recorded on; names to fill in for others."""
-    head: dict[str, Any] = {}
-    if str(log.source).endswith(".jsonl"):
-        try:
-            with Path(log.source).open(encoding="utf-8", errors="replace") as file:
-                read = json.loads(file.readline())
-            head = read if isinstance(read, dict) else {}
-        except (OSError, ValueError):
-            head = {}
-    joints = [one for one in head.get("joints", ()) if isinstance(one, dict) and {"name", "id"} <= one.keys()]
-    ids = ",".join(
-        str(one["id"]) if str(one["id"]) == one["name"] else f"{one['name']}={one['id']}" for one in joints
-    )
-    words = ["--bus", str(head.get("bus", "BUS")), "--port", str(head.get("port", "PORT"))]
-    return words + (["--ids", ids] if ids else [])
+    try:
+        with Path(log.source).open(encoding="utf-8", errors="replace") as file:
+            head = json.loads(file.readline()) if str(log.source).endswith(".jsonl") else {}
+        ids = {str(one["name"]): str(one["id"]) for one in head.get("joints", ())}
+        where = ["--bus", str(head.get("bus", "BUS")), "--port", str(head.get("port", "PORT"))]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # no head as we write it
+        return ["--bus", "BUS", "--port", "PORT"]
+    words = ",".join(number if number == name else f"{name}={number}" for name, number in ids.items())
+    return where + (["--ids", words] if words else [])

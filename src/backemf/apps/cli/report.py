@@ -3,77 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from ...options import FIGURE, Answer, Terminal, option, option_of, options
+from ...targets.export_options import SOURCE_HELP
+from .command_builder import command
 from .inputs import (
-    SOURCE,
-    ActuatorFrom,
-    Bench,
-    Control,
-    Firmware,
-    Motors,
-    Named,
-    Ratio,
-    Sets,
-    Settings,
-    Voltage,
+    SETTINGS_HELP,
+    ActuatorWords,
+    ReadingWords,
+    SupplyWords,
+    WritingWords,
     fit_of,
+    output_option,
     read_logs,
     settings_of,
     told_of,
 )
-from .terminal import (
-    Force,
-    Json,
-    Maps,
-    Strict,
-    answer,
-    drawable,
-    finding_lines,
-    inside,
-    keep,
-    making,
-    option,
-    place,
-    under,
-    working,
-)
-
-Recordings = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Its recordings: files, folders or patterns; without any, those that the fit remembers."
-    ),
-]
-Exports = Annotated[
-    bool, option("Export to every target, and replay where the simulator is here.", "--exports/--no-exports")
-]
+from .terminal import finding_lines, under
 
 
-def report(
-    fit: Annotated[Path, typer.Argument(help="A stored fit (JSON), as `backemf fit -o` writes it.")],
-    logs: Recordings = None,
-    output: Annotated[Path, place("The page to write.")] = Path("report.html"),
-    sheet: Annotated[
-        str | None, option("A datasheet to compare with: a part of the catalogue, or a TOML file.")
-    ] = None,
-    bench: Bench = None,
-    set: Settings = None,
-    command: Named = None,
-    map: Maps = None,
-    robot: Annotated[
-        Path | None, option("The robot's model, where it is not where the fit found it (MJCF).")
-    ] = None,
-    exports: Exports = True,
-    use: Annotated[
-        str, option("The target that the verdict leads with: mujoco, mujoco-live or mujoco-classic.", "--for")
-    ] = "mujoco",
-    force: Force = False,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@options
+class ReportWords(ReadingWords, WritingWords):
+    """What one may ask of `report`."""
+
+    fit: Path = option(help="A stored fit (JSON), as `backemf fit -o` writes it.", cli="fit")
+    logs: list[str] | None = option(
+        default=None,
+        help="Its recordings: files, folders or patterns; without any, those that the fit remembers.",
+        cli="logs",
+    )
+    output: Path = output_option("The page to write.", "report.html", default=Path("report.html"))
+    sheet: str | None = option(
+        default=None, help="A datasheet to compare with: a part of the catalogue, or a TOML file."
+    )
+    set: list[str] | None = option(default=None, help=SETTINGS_HELP)
+    robot: Path | None = option(
+        default=None, help="The robot's model, where it is not where the fit found it (MJCF)."
+    )
+    exports: bool = option(
+        default=True,
+        help="Export to every target, and replay where the simulator is here.",
+        cli="--exports/--no-exports",
+    )
+    use: str = option(
+        default="mujoco",
+        help="The target that the verdict leads with: mujoco, mujoco-live or mujoco-classic.",
+        cli="--for",
+    )
+
+
+@command(ReportWords, "report")
+def report(options: ReportWords, terminal: Terminal) -> Answer:
     """Write everything about a fit as one HTML file that opens offline.
 
     Example: backemf report fit.json logs/*.json --sheet mx-106 -o report.html
@@ -85,30 +66,27 @@ def report(
     from ..report.contents import report as run
     from ..report.export_results import REPLAYED
 
-    output = inside(output, "report.html")
-    keep(output, force)
-    if use not in REPLAYED:
-        raise UnknownName("target that a report replays", use, REPLAYED)
-    stored = Fit.read(fit)
-    if robot is not None:
-        stored = with_robot(stored, robot)
-    held = settings_of(set, stored.actuator)
-    printed = parts.sheet(sheet) if sheet is not None else None
-    with working("report", not json) as report_progress:
-        reading: dict[str, Any] = told_of(bench, command) | ({"settings": held} if held else {})
-        reading |= {"map": map or None, "progress": lambda name, share: report_progress(f"read {name}")}
-        recordings = _read_recordings(stored, logs, fit.parent, reading)
-        shown: dict[str, Any] = {"sheet": printed, "exported": exports, "used": use, "name": fit.name}
-        report = run(stored, recordings, progress=report_progress, **shown)
-        with making(output):
-            page = html.write(report, output, force=force)
+    o = options
+    if o.use not in REPLAYED:
+        raise UnknownName("target that a report replays", o.use, REPLAYED)
+    stored = Fit.read(o.fit)
+    if o.robot is not None:
+        stored = with_robot(stored, o.robot)
+    held = settings_of(o.set, stored.actuator)
+    sheet = parts.sheet(o.sheet) if o.sheet is not None else None
+    reading: dict[str, Any] = told_of(o.bench, o.command) | ({"settings": held} if held else {})
+    reading |= {"map": o.map, "progress": lambda name, share: terminal.say(f"read {name}")}
+    recordings = _read_recordings(stored, o.logs, o.fit.parent, reading)
+    shown: dict[str, Any] = {"sheet": sheet, "exported": o.exports, "used": o.use, "name": o.fit.name}
+    report = run(stored, recordings, progress=terminal.say, **shown)
+    page = html.write(report, o.output, force=o.force)
 
     def text() -> str:
         runs, word = (report.runs, "log") if report.robot is None else (report.robot.runs, "recording")
         size = f"{page.stat().st_size / 1e6:.1f} MB, {len(runs)} {word}{'s' * (len(runs) != 1)}"
         return "\n".join([*report.verdict, f"wrote {page} ({size})"])
 
-    answer(json, lambda: {**report.summary(), "file": page}, text, stored.findings, strict)
+    return Answer(content=lambda: {**report.summary(), "file": page}, text=text, findings=stored.findings)
 
 
 def _read_recordings(fit: Any, logs: list[str] | None, beside: Path, reading: dict[str, Any]) -> list[Any]:
@@ -120,47 +98,49 @@ def _read_recordings(fit: Any, logs: list[str] | None, beside: Path, reading: di
     return read_again(fit, *files, **reading) if files else []
 
 
-def playground(
-    part: Annotated[
-        list[str] | None,
-        typer.Argument(help="Parts of the catalogue, such as mx-106 or mx-106/m6; all of them unless given."),
-    ] = None,
-    output: Annotated[Path, place("The page to write.")] = Path("play.html"),
-    lesson: Annotated[
-        str | None, option("A lesson in place of parts: sg90 (two numbers) or friction (which law).")
-    ] = None,
-    force: Force = False,
-    json: Json = False,
-) -> None:
+@options
+class PlaygroundWords(WritingWords):
+    """What one may ask of `playground`."""
+
+    part: list[str] | None = option(
+        default=None,
+        help="Parts of the catalogue, such as mx-106 or mx-106/m6; all of them unless given.",
+        cli="part",
+    )
+    output: Path = output_option("The page to write.", "play.html", default=Path("play.html"))
+    lesson: str | None = option(
+        default=None, help="A lesson in place of parts: sg90 (two numbers) or friction (which law)."
+    )
+
+
+@command(PlaygroundWords, "playground", has_findings=False)
+def playground(options: PlaygroundWords, terminal: Terminal) -> Answer:
     """Write a page to play with: choose a part, a bench and a motion, and it simulates. It opens offline.
 
     Example: backemf playground -o play.html
     """
     from ...errors import InvalidValue, UnknownName
-    from ..playground import lessons, playground as made
+    from ...files import write_all
+    from ..playground import lessons, playground as pages
+    from ..playground.scene import page as page_of
 
-    output = inside(output, "play.html")
-    keep(output, force)
-    known = list(made.everything())
-    for name in part or ():
+    part, lesson, known = options.part or [], options.lesson, list(pages.everything())
+    for name in part:
         if name not in known:
             raise UnknownName("part", name, known)
     if lesson is not None and lesson not in lessons.LESSONS:
         raise UnknownName("lesson", lesson, lessons.LESSONS)
     if lesson is not None and part:
         raise InvalidValue(f"the lesson {lesson!r} has a servo of its own; leave {', '.join(part)} out")
-    with working("playground", not json), making(output):
-        if lesson is not None:
-            page = lessons.write(output, lesson, force=force)
-        else:
-            page = made.write(output, part or (), force=force)
+    scene = pages.playground(part) if lesson is None else lessons.LESSONS[lesson]()
+    (page,) = write_all({options.output: page_of(scene)}, force=options.force)
     shown = [] if lesson is not None else part or known
 
     def text() -> str:
         what = f"{len(shown)} part{'s' * (len(shown) != 1)}" if shown else f"the lesson {lesson}"
         return f"wrote {page} ({page.stat().st_size / 1e6:.1f} MB, {what})"
 
-    answer(json, lambda: {"parts": shown, "lesson": lesson, "file": page}, text)
+    return Answer(content=lambda: {"parts": shown, "lesson": lesson, "file": page}, text=text)
 
 
 def with_robot(fit: Any, path: Path) -> Any:
@@ -206,32 +186,34 @@ def _fit_or_actuator(text: str, sets: list[str] | None) -> Any:
     return actuator if fit is None else replace(fit, actuator=actuator)
 
 
-def render(
-    source: ActuatorFrom,
-    output: Annotated[Path, place("The film: a file that ends in .mp4 or .gif.")],
-    recording: Annotated[
-        str | None, typer.Argument(help="The recording, of any format that can be read.")
-    ] = None,
-    log: Annotated[str | None, option("The same as an option.")] = None,
-    robot: Annotated[
-        Path | None, option("A robot's model, where it is not where its fit found it (MJCF).")
-    ] = None,
-    engine: Annotated[
-        str, option("Where the model's motion comes from: backemf, or mujoco to replay its export.")
-    ] = "backemf",
-    speed: Annotated[float, option("1 is real time, 0.5 half of it.")] = 1.0,
-    fps: Annotated[float | None, option("Pictures per second; without it 30, or 20 in a gif.")] = None,
-    size: Annotated[str, option("Width x height in pixels, both even.")] = "960x540",
-    between: Annotated[
-        tuple[float, float] | None, option("Show only this part of the recording [s].")
-    ] = None,
-    bench: Bench = None,
-    set: Sets = None,
-    command: Named = None,
-    map: Maps = None,
-    force: Annotated[bool, option("Overwrite the film if it exists.", "--force")] = False,
-    json: Json = False,
-) -> None:
+@options
+class RenderWords(ReadingWords, WritingWords):
+    """What one may ask of `render`."""
+
+    source: str = option(help=SOURCE_HELP, cli="source")
+    output: Path = option(help="The film: a file that ends in .mp4 or .gif.", cli="--output -o", writes="")
+    recording: str | None = option(
+        default=None, help="The recording, of any format that can be read.", cli="recording"
+    )
+    log: str | None = option(default=None, help="The same as an option.")
+    robot: Path | None = option(
+        default=None, help="A robot's model, where it is not where its fit found it (MJCF)."
+    )
+    engine: str = option(
+        default="backemf",
+        help="Where the model's motion comes from: backemf, or mujoco to replay its export.",
+    )
+    speed: float = option(default=1.0, help="1 is real time, 0.5 half of it.")
+    fps: float | None = option(default=None, help="Pictures per second; without it 30, or 20 in a gif.")
+    size: str = option(default="960x540", help="Width x height in pixels, both even.")
+    between: tuple[float, float] | None = option(
+        default=None, help="Show only this part of the recording [s]."
+    )
+    set: list[str] | None = option_of(SupplyWords, "set")
+
+
+@command(RenderWords, "drawing", has_findings=False)
+def render(options: RenderWords, terminal: Terminal) -> Answer:
     """Film a bench or a robot: the model in motion, the recording as a ghost behind it, and their curves.
 
     Example: backemf render fit.json logs/lift.json -o lift.mp4 --speed 0.5
@@ -239,28 +221,27 @@ def render(
     from ...errors import MissingValue
     from ..film.film import film, writable
 
-    if (recording is None) == (log is None):
+    o = options
+    if (o.recording is None) == (o.log is None):
         raise MissingValue("render needs one recording; expected: backemf render SOURCE RECORDING -o FILM")
-    log = recording or log or ""
-    keep(output, force)
-    writable(output, force)
-    looks: dict[str, Any] = {"engine": engine, "speed": speed, "fps": fps, "size": _size(size)}
-    shown = _film_subject(source, robot, engine, set)
-    logs = read_logs([log], map, not json, bench, command, source=source, between=between)
-    filmed = _only_recording(logs, log)
-    looks["name"] = Path(source).name if source.endswith((".json", ".toml")) else source
-    with working("drawing", not json) as report_progress:
+    file = o.recording or o.log or ""
+    writable(o.output, o.force)
+    name = Path(o.source).name if o.source.endswith((".json", ".toml")) else o.source
+    looks: dict[str, Any] = {"speed": o.speed, "fps": o.fps, "size": _size(o.size), "name": name}
+    subject = _film_subject(o.source, o.robot, o.engine, o.set)
+    logs = read_logs([file], terminal.say, source=o.source, between=o.between, **o.reading())
+    recording = _only_recording(logs, file)
 
-        def note(done: int, total: int) -> None:
-            report_progress("drawing", done / total)
+    def note(done: int, total: int) -> None:
+        terminal.say("drawing", done / total)
 
-        made = film(shown, filmed, output, force=force, progress=note, **looks)
-    unit = "mrad" if filmed.motion == "rotary" else "mm"
+    made = film(subject, recording, o.output, engine=o.engine, force=o.force, progress=note, **looks)
+    unit = "mrad" if recording.motion == "rotary" else "mm"
     text = (
         f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"
         f" {1e3 * made.rms:.3g} {unit}"
     )
-    answer(json, made.to_dict, lambda: text)
+    return Answer(content=made.to_dict, text=lambda: text)
 
 
 def _film_subject(source: str, robot: Path | None, engine: str, sets: list[str] | None) -> Any:
@@ -298,23 +279,23 @@ WHAT = (
 )
 
 
-def plot(
-    sources: Annotated[list[str], typer.Argument(help=f"{SOURCE} Several share one figure.")],
-    what: Annotated[list[str] | None, option(WHAT, "--what", "-w")] = None,
-    output: Annotated[Path | None, place("The picture (png, svg, pdf) or page (html) to write.")] = None,
-    data: Annotated[Path | None, place("Write the curves' numbers into this file (csv).", "--data")] = None,
-    inertia: Annotated[
-        float, option("Inertia of a load at the output [kg m^2, or kg], for frequency and hysteresis.")
-    ] = 0.0,
-    set: Sets = None,
-    voltage: Voltage = None,
-    firmware: Firmware = None,
-    control: Control = None,
-    ratio: Ratio = 1.0,
-    motors: Motors = 1,
-    force: Force = False,
-    json: Json = False,
-) -> None:
+@options
+class PlotWords(ActuatorWords, WritingWords):
+    """What one may ask of `plot`."""
+
+    sources: list[str] = option(help=f"{SOURCE_HELP} Several share one figure.", cli="sources")
+    what: list[str] | None = option(default=None, help=WHAT, cli="--what -w")
+    output: Path | None = output_option("The picture (png, svg, pdf) or page (html) to write.", FIGURE)
+    data: Path | None = option(
+        default=None, help="Write the curves' numbers into this file (csv).", writes=""
+    )
+    inertia: float = option(
+        default=0.0, help="Inertia of a load at the output [kg m^2, or kg], for frequency and hysteresis."
+    )
+
+
+@command(PlotWords, "drawing", has_findings=False)
+def plot(options: PlotWords, terminal: Terminal) -> Answer:
     """Draw an actuator: torque, power, friction, hysteresis, heating, drive law, frequency response.
 
     Example: backemf plot mx-106/m6 mx-64/m6 --what torque-speed,friction -o both.png
@@ -324,39 +305,34 @@ def plot(
     from ...targets.sourcing import choose_actuator
     from ..report.figures import draw, show as plots
 
-    if inertia < 0:
-        raise InvalidValue(f"--inertia is {inertia:g}; expected at least 0")
-    names = [name for words in what or () for name in words.replace(",", " ").split()]
-    if output is None and data is None and not json:
+    o = options
+    if o.inertia < 0:
+        raise InvalidValue(f"--inertia is {o.inertia:g}; expected at least 0")
+    if o.output is None and o.data is None and not terminal.quiet:
         raise MissingValue("there is nothing to write to; expected -o FILE, --data FILE or --json")
-    drawable(output, force)
-    keep(data, force)
-    sources = [*dict.fromkeys(sources)]
-    given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    found = {
-        _name(source, sources): choose_actuator(source, **given, ratio=ratio, motors=motors)
-        for source in sources
-    }
-    with working("drawing", not json):
-        figure = plots.figure(_shown_actuators(found, sources, inertia), names)
-        if output is not None:
-            notes = "; ".join(note for one in found.values() for note in one.notes)
-            draw.save(figure, output, note=f"{notes}.", force=force)
-        if data is not None:
-            write_all({data: plots.table(figure)}, force=force)
-    findings = [f for one in found.values() for f in one.findings]
+    panels = [name for words in o.what or () for name in words.replace(",", " ").split()]
+    sources = [*dict.fromkeys(o.sources)]
+    chosen = {_name(source, sources): choose_actuator(source, **o.actuator_keywords()) for source in sources}
+    figure = plots.figure(_shown_actuators(chosen, sources, o.inertia), panels)
+    if o.output is not None:
+        notes = "; ".join(note for one in chosen.values() for note in one.notes)
+        draw.save(figure, o.output, note=f"{notes}.", force=o.force)
+    if o.data is not None:
+        write_all({o.data: plots.table(figure)}, force=o.force)
+    findings = [f for one in chosen.values() for f in one.findings]
 
     def content() -> dict[str, Any]:
-        told = {name: one.notes for name, one in found.items()}
-        return {"sources": told, "panels": plots.plain(figure), "findings": findings, "file": output}
+        notes = {name: one.notes for name, one in chosen.items()}
+        return {"sources": notes, "panels": plots.plain(figure), "findings": findings, "file": o.output}
 
     def text() -> str:
-        panels = [panel.title for panel in figure.panels]
-        return "\n\n".join(
-            part for part in (under(figure.title, panels), under("Findings", finding_lines(findings))) if part
+        shown = (
+            under(figure.title, [panel.title for panel in figure.panels]),
+            under("Findings", finding_lines(findings)),
         )
+        return "\n\n".join(part for part in shown if part)
 
-    answer(json, content, text, written=(output, data))
+    return Answer(content=content, text=text, written=[o.output, o.data])
 
 
 def _shown_actuators(found: dict[str, Any], sources: list[str], inertia: float) -> list[Any]:

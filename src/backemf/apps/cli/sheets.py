@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from ...options import Answer, Terminal, option, options
+from .command_builder import command
+from .inputs import CommandWords, ControlWords, WritingWords, output_option, plot_option
+from .terminal import finding_lines, pick, under
 
-from .inputs import Firmware, Sets
-from .terminal import Force, Json, Strict, answer, finding_lines, keep, option, pick, place, under
+
+@options
+class CatalogWords(CommandWords):
+    """What one may ask of `catalog`."""
+
+    word: str = option(
+        default="", help="Show only parts whose name, maker or kind has this word.", cli="word"
+    )
 
 
-def catalog(
-    word: Annotated[
-        str, typer.Argument(help="Show only parts whose name, maker or kind has this word.")
-    ] = "",
-    json: Json = False,
-) -> None:
+@command(CatalogWords, has_findings=False)
+def catalog(options: CatalogWords, terminal: Terminal) -> Answer:
     """List the parts that come with backemf.
 
     Example: backemf catalog dynamixel
     """
     from ...datasheets import parts
 
-    rows = []
+    word, rows = options.word, []
     for name in parts.names():
         sheet = parts.sheet(name)
         if word.lower() in f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower():
@@ -33,7 +38,7 @@ def catalog(
     none = (
         f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all {len(parts.names())}"
     )
-    answer(json, lambda: {"parts": rows}, lambda: _catalog(rows) if rows else none)
+    return Answer(content=lambda: {"parts": rows}, text=lambda: _catalog(rows) if rows else none)
 
 
 def _catalog(rows: list[dict[str, Any]]) -> str:
@@ -50,26 +55,19 @@ def _catalog(rows: list[dict[str, Any]]) -> str:
     return f"{table}\n\n{len(rows)} parts. One of them in full: backemf datasheet {rows[0]['name']}"
 
 
-def datasheet(
-    part: Annotated[
-        list[str],
-        typer.Argument(help="Names of parts in the catalogue, or TOML files; several may be given."),
-    ],
-    voltage: Annotated[float | None, option("Supply voltage; the sheet's own unless given.")] = None,
-    plot: Annotated[
-        Path | None, place("Draw torque, speed, power and heating into this file (png, svg, pdf).", "--plot")
-    ] = None,
-    control: Annotated[
-        str | None,
-        option("Interface: voltage, position, current, torque, velocity or impedance; its own unless given."),
-    ] = None,
-    output: Annotated[Path | None, place("Write the actuator it describes into this file (JSON).")] = None,
-    firmware: Firmware = None,
-    set: Sets = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@options
+class DatasheetWords(ControlWords, WritingWords):
+    """What one may ask of `datasheet`."""
+
+    part: list[str] = option(
+        help="Names of parts in the catalogue, or TOML files; several may be given.", cli="part"
+    )
+    plot: Path | None = plot_option("torque, speed, power and heating")
+    output: Path | None = output_option("Write the actuator it describes into this file (JSON).")
+
+
+@command(DatasheetWords)
+def datasheet(options: DatasheetWords, terminal: Terminal) -> Answer:
     """Read datasheets, reconcile their numbers, and say what disagrees.
 
     Example: backemf datasheet maxon-re-25-118743 --plot re25.png
@@ -77,27 +75,29 @@ def datasheet(
     from ...datasheets.datasheet import Datasheet
     from ...errors import InvalidValue
 
-    if (plot or output) is not None and len(part) > 1:
-        raise InvalidValue(f"--plot and -o are for one sheet; {len(part)} were given")
-    keep(plot, force)
-    keep(output, force)
-    if set and output is None:
+    o, n = options, len(options.part)
+    if (o.plot or o.output) is not None and n > 1:
+        raise InvalidValue(f"--plot and -o are for one sheet; {n} were given")
+    if o.set and o.output is None:
         raise InvalidValue("--set changes the actuator that -o writes; give -o FILE")
-    sheets = [Datasheet.read(name) for name in part]
-    if firmware is not None:
-        sheets = [sheet.with_profile(firmware) for sheet in sheets]
-    told = [describe(sheet, voltage, control) for sheet in sheets]
-    if plot is not None:
-        _plot(sheets[0], voltage, plot)
-    if output is not None:
-        _write_actuator(sheets[0].actuator(voltage=voltage, control=control), set, output, force)
+    sheets = [Datasheet.read(name) for name in o.part]
+    if o.firmware is not None:
+        sheets = [sheet.with_profile(o.firmware) for sheet in sheets]
+    told = [describe(sheet, o.voltage, o.control) for sheet in sheets]
+    if o.output is not None:
+        actuator = sheets[0].actuator(voltage=o.voltage, control=o.control)
+        _write_actuator(actuator, o.set, o.output, o.force)
 
     def text() -> str:
         return "\n\n\n".join(_text(sheet, summary) for sheet, summary in zip(sheets, told, strict=True))
 
-    findings = [f for summary in told for f in summary["findings"]]
-    content = told[0] if len(told) == 1 else {"sheets": told}
-    answer(json, lambda: content, text, findings, strict, [plot, output])
+    return Answer(
+        content=lambda: told[0] if n == 1 else {"sheets": told},
+        text=text,
+        findings=[f for summary in told for f in summary["findings"]],
+        written=[o.plot, o.output],
+        figures={} if o.plot is None else {o.plot: _figure(sheets[0], o.voltage)},
+    )
 
 
 def _write_actuator(actuator: Any, sets: list[str] | None, output: Path, force: bool) -> None:
@@ -107,7 +107,7 @@ def _write_actuator(actuator: Any, sets: list[str] | None, output: Path, force: 
     actuator.replace(**set_values(actuator, sets)).write(output, force=force)
 
 
-def describe(sheet: Any, voltage: float | None, control: str | None = None) -> dict[str, Any]:
+def describe(sheet: Any, voltage: float | None, control: str | None) -> dict[str, Any]:
     """The datasheet as plain values: the keys of `--json`."""
     from ...datasheets.interface import default_control
     from ...datasheets.reconcile import STALL, derived_at
@@ -192,13 +192,9 @@ def _gross(sheet: Any) -> str:
     return "; the sheet prints K V / R, before friction, and is compared with that"
 
 
-def _plot(sheet: Any, voltage: float | None, path: Path) -> None:
-    from ..report.figures import draw as render, sheet as sheet_figures, show as plots
+def _figure(sheet: Any, voltage: float | None) -> Any:
+    from ..report.figures.sheet import ShownActuator, overview
 
-    figure = sheet_figures.overview(
-        sheet.actuator(voltage=voltage, control="voltage"),
-        sheet.voltage if voltage is None else voltage,
-        f"{sheet.name}, {sheet.maker}",
-        *plots.ShownActuator.ratings(sheet).values(),
-    )
-    render.save(figure, path)
+    actuator, rated = sheet.actuator(voltage=voltage, control="voltage"), ShownActuator.ratings(sheet)
+    shown = ShownActuator(f"{sheet.name}, {sheet.maker}", actuator, **rated)
+    return overview(shown, sheet.voltage if voltage is None else voltage)

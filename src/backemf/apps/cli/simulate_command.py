@@ -6,124 +6,102 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from .inputs import ActuatorFrom, Bench, Control, Firmware, Motors, Ratio, Sets, Voltage, words_of
-from .terminal import (
-    Force,
-    Json,
-    Strict,
-    answer,
-    drawable,
-    finding_lines,
-    keep,
-    option,
-    place,
-    under,
-    working,
-)
+from ...options import Answer, Terminal, option, option_of, options
+from ...targets.export_options import SOURCE_HELP
+from .command_builder import command
+from .inputs import ActuatorWords, ReadingWords, WritingWords, bench_of, output_option, plot_option, words_of
+from .terminal import finding_lines, under
 
 SAMPLES = 2_000_000
 """Samples of all runs together that are kept in memory."""
 
 
-def simulate(  # long: its options, one a line
-    source: ActuatorFrom,
-    command: Annotated[
-        str,
-        option(
-            'What is asked: "step size=1rad", "square from=0deg to=180deg period=2s", "sine amplitude=6V'
-            ' frequency=2Hz", ramp, chirp, random-binary, constant; or a table (.csv) with the columns time'
-            " and command."
-        ),
-    ],
-    bench: Bench = None,
-    vary: Annotated[
-        list[str] | None,
-        option(
-            "A number to sweep: drive.volts_per_radian=2,4,20, bench.mass=0.1,0.2kg or"
-            " command.amplitude=1,2rad. Several give every combination."
-        ),
-    ] = None,
-    duration: Annotated[
-        float | None, option("How long [s]; a few periods of the command unless given.")
-    ] = None,
-    timestep: Annotated[
-        float, option("Time between the samples that are kept [s]; the steps between are as fine as needed.")
-    ] = 0.001,
-    start_angle: Annotated[
-        str | None, option("Where the output starts, such as 90deg (or 0.1m); 0 unless given.")
-    ] = None,
-    start_speed: Annotated[
-        str | None, option("How fast it starts, such as 10rpm; at rest unless given.")
-    ] = None,
-    start_temperature: Annotated[
-        float | None, option("Winding at the start [degC]; the ambient's unless given.")
-    ] = None,
-    set: Sets = None,
-    voltage: Voltage = None,
-    firmware: Firmware = None,
-    control: Control = None,
-    ratio: Ratio = 1.0,
-    motors: Motors = 1,
-    plot: Annotated[
-        Path | None, place("Draw the runs into this file (.png, .svg, .pdf, .html).", "--plot")
-    ] = None,
-    output: Annotated[Path | None, place("Write the runs into this table (.csv, .npz, .parquet).")] = None,
-    force: Force = False,
-    strict: Strict = False,
-    json: Json = False,
-) -> None:
+@options
+class SimulateWords(ActuatorWords, WritingWords):
+    """What one may ask of `simulate`."""
+
+    source: str = option(help=SOURCE_HELP, cli="source")
+    command: str = option(
+        help='What is asked: "step size=1rad", "square from=0deg to=180deg period=2s", "sine amplitude=6V'
+        ' frequency=2Hz", ramp, chirp, random-binary, constant; or a table (.csv) with the columns time and'
+        " command."
+    )
+    bench: str | None = option_of(ReadingWords, "bench")
+    vary: list[str] | None = option(
+        default=None,
+        help="A number to sweep: drive.volts_per_radian=2,4,20, bench.mass=0.1,0.2kg or"
+        " command.amplitude=1,2rad. Several give every combination.",
+    )
+    duration: float | None = option(
+        default=None, help="How long [s]; a few periods of the command unless given."
+    )
+    timestep: float = option(
+        default=0.001,
+        help="Time between the samples that are kept [s]; the steps between are as fine as needed.",
+    )
+    start_angle: str | None = option(
+        default=None, help="Where the output starts, such as 90deg (or 0.1m); 0 unless given."
+    )
+    start_speed: str | None = option(
+        default=None, help="How fast it starts, such as 10rpm; at rest unless given."
+    )
+    start_temperature: float | None = option(
+        default=None, help="Winding at the start [degC]; the ambient's unless given."
+    )
+    plot: Path | None = plot_option("the runs")
+    output: Path | None = output_option("Write the runs into this table (.csv, .npz, .parquet).")
+
+
+@command(SimulateWords, "simulating")
+def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
     """Simulate an actuator on a bench: where it comes to, how it gets there, and what that takes.
 
     Example: backemf simulate mx-106/m6 --bench "pendulum mass=1kg length=0.15m" --command "step size=90deg"
     """
     from ...logs import columns
     from ...targets.sourcing import choose_actuator
-    from .inputs import bench_of
 
-    drawable(plot, force)
-    keep(output, force)
-    if output is not None:
-        columns.writable(output)
-    given: dict[str, Any] = {"sets": set, "voltage": voltage, "firmware": firmware, "control": control}
-    made = choose_actuator(source, **given, ratio=ratio, motors=motors)
-    actuator = made.actuator
-    carried = bench_of("free-shaft" if bench is None else bench)
-    if bench is None:
-        _check_inertia(source, actuator)
-    asked = _parse_command(actuator, command)
-    swept = [parse_sweep(text, actuator, carried, asked) for text in vary or ()]
+    o = options
+    if o.output is not None:
+        columns.writable(o.output)
+    chosen = choose_actuator(o.source, **o.actuator_keywords())
+    actuator, bench = chosen.actuator, bench_of("free-shaft" if o.bench is None else o.bench)
+    if o.bench is None:
+        _check_inertia(o.source, actuator)
+    command = _parse_command(actuator, o.command)
+    swept = [parse_sweep(text, actuator, bench, command) for text in o.vary or ()]
     combinations = every(swept)
-    seconds = _seconds(asked, duration)
-    _affordable(len(combinations), seconds, timestep)
-    options = {"duration": seconds, "dt": timestep, "energy": True, "warn": False}
-    options["start"] = _start(actuator, start_angle, start_speed, start_temperature)
-    runs, told = [], []
-    with working("simulating", not json) as report_progress:
-        for k, values in enumerate(combinations):
-            report_progress(f"run {k + 1} of {len(combinations)}", k / len(combinations))
-            run, numbers = _run(actuator, carried, asked, dict(zip(swept, values, strict=True)), options)
-            runs.append(run)
-            told.append(numbers)
-    findings = [*made.findings, *_once(f for run in runs for f in run.findings)]
-    if output is not None:
-        columns.write(_table(runs, swept, combinations), output, force=force)
-    if plot is not None:
-        _draw(runs, swept, combinations, source, f"command: {command}; {words_of(carried)}", plot, force)
+    seconds = _seconds(command, o.duration)
+    _affordable(len(combinations), seconds, o.timestep)
+    how = {"duration": seconds, "dt": o.timestep, "energy": True, "warn": False, "start": _start(actuator, o)}
+    runs, summaries = [], []
+    for k, values in enumerate(combinations):
+        terminal.say(f"run {k + 1} of {len(combinations)}", k / len(combinations))
+        run, summary = _run(actuator, bench, command, dict(zip(swept, values, strict=True)), how)
+        runs.append(run)
+        summaries.append(summary)
+    findings = [*chosen.findings, *{f.code: f for run in runs for f in run.findings}.values()]
+    if o.output is not None:
+        columns.write(_table(runs, swept, combinations), o.output, force=o.force)
+    if o.plot is not None:
+        _draw(runs, swept, combinations, o.source, f"command: {o.command}; {words_of(bench)}", o.plot)
 
     def content() -> dict[str, Any]:
-        said = {"source": source, "bench": _bench(carried), "command": str(asked), "notes": made.notes}
-        rows = _run_rows(swept, combinations, told)
-        return {**said, "duration": seconds, "runs": rows, "findings": findings}
+        from ... import store
+
+        asked = {"source": o.source, "bench": store.plain(bench), "command": str(command)}
+        rows = _run_rows(swept, combinations, summaries)
+        return {**asked, "notes": chosen.notes, "duration": seconds, "runs": rows, "findings": findings}
 
     def text() -> str:
-        title = _title(actuator, carried, command, seconds, made.notes)
+        title = _title(actuator, bench, o.command, seconds, chosen.notes)
         motion = actuator.motion
-        table = _sweep(swept, combinations, told, motion) if swept else _single(told[0], motion)
-        return "\n\n".join(filter(None, [title, table, under("Findings", finding_lines(findings))]))
+        rows = _sweep(swept, combinations, summaries, motion) if swept else _single(summaries[0], motion)
+        return "\n\n".join(filter(None, [title, rows, under("Findings", finding_lines(findings))]))
 
-    answer(json, content, text, findings, strict, [plot, output])
+    return Answer(content=content, text=text, findings=findings, written=[o.plot, o.output])
 
 
 def _check_inertia(source: str, actuator: Any) -> None:
@@ -185,14 +163,15 @@ def _affordable(n_runs: int, seconds: float, timestep: float) -> None:
         )
 
 
-def _start(actuator: Any, angle: str | None, speed: str | None, celsius: float | None) -> dict[str, float]:
+def _start(actuator: Any, options: SimulateWords) -> dict[str, float]:
     """States that do not start at rest."""
     from ...errors import InvalidValue
     from ...physics.actuator import linear_unit
     from ...signal.words import si
 
-    start = {}
-    for name, text, unit in (("position", angle, "rad"), ("velocity", speed, "rad/s")):
+    start, celsius = {}, options.start_temperature
+    typed = (("position", options.start_angle, "rad"), ("velocity", options.start_speed, "rad/s"))
+    for name, text, unit in typed:
         if text is not None:
             start[name] = si(
                 text, linear_unit(unit) if actuator.motion == "linear" else unit, f"start {name}"
@@ -224,21 +203,11 @@ def _run(
     return trajectory, response(trajectory, command)
 
 
-def _once(findings: Any) -> list[Any]:
-    return list({f.code: f for f in findings}.values())
-
-
 def _plain(told: Any) -> dict[str, Any]:
     """The numbers of one run as plain values: the elements of "runs" in `--json`."""
     plain = {name: value for name, value in vars(told).items() if name != "step"}
     step = None if told.step is None else told.step._asdict()
     return {**plain, "step": step}
-
-
-def _bench(bench: Any) -> dict[str, Any]:
-    from ... import store
-
-    return store.plain(bench)
 
 
 def _title(actuator: Any, bench: Any, command: str, seconds: float, notes: list[str]) -> str:
@@ -355,7 +324,6 @@ def _draw(
     source: str,
     asked: str,
     plot: Path,
-    force: bool,
 ) -> None:
     from ...tables import number
     from ..report.figures import draw, runs as figures
@@ -372,7 +340,7 @@ def _draw(
             for row in values
         ]
         figure = figures.runs(runs, labels, f"{name}: {', '.join(v.path for v in swept)}", asked)
-    draw.save(figure, plot, force=force)
+    draw.save(figure, plot)
 
 
 MOST_RUNS = 100

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json as json_
-import math
 import os
 import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ...errors import InvalidValue
 from ...files import may_write
-from ...logs import BETWEEN_HELP, MAP_HELP
+from ...options import Answer, plain_value
 
 ROOM_FOR_A_BAR = 60
 """Columns of a terminal that shows a bar beside the words."""
 HELP = "backemf COMMAND --help shows what it expects, with an example"
 _FOLDERS: set[Path] = set()
 """Places that were typed with a slash behind them: folders, whether they exist yet or not."""
-
-
-def option(help: str, *names: str, **more: Any) -> Any:
-    """An option of a command; without names it is called as its variable. A switch needs its name."""
-    return typer.Option(*names, help=help, **more)
-
-
-def place(help: str, *names: str) -> Any:
-    """An option that says where to write, `-o` unless named: `new` is a file, `new/` a folder."""
-    return option(help, *(names or ("--output", "-o")), parser=parse_place)
 
 
 def parse_place(typed: str | Path) -> Path:
@@ -43,31 +32,11 @@ def parse_place(typed: str | Path) -> Path:
     return path
 
 
-Json = Annotated[bool, option("Print one JSON object instead of text.", "--json")]
-Strict = Annotated[bool, option("Exit with 1 if there are findings.", "--strict")]
-Force = Annotated[bool, option("Overwrite what exists.", "--force")]
-Maps = Annotated[list[str] | None, option(MAP_HELP, "--map")]
-Between = Annotated[tuple[float, float] | None, option(BETWEEN_HELP)]
-
-
 def print_json(content: Mapping[str, Any]) -> None:
     """One object; what is not a finite number is null."""
-    typer.echo(json_.dumps(_plain(content), indent=1, ensure_ascii=not _speaks_unicode(), allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, (str, bool, int)) or value is None:
-        return value
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "to_dict"):  # a finding
-        return _plain(value.to_dict())
-    number = float(value)
-    return number if math.isfinite(number) else None
+    typer.echo(
+        json_.dumps(plain_value(content), indent=1, ensure_ascii=not _speaks_unicode(), allow_nan=False)
+    )
 
 
 def _speaks_unicode() -> bool:
@@ -90,26 +59,31 @@ def finding_lines(findings: Iterable[Any]) -> list[str]:
     return [f"{f.code}: {f.text}\n    {f.remedy}" for f in findings]
 
 
-TYPED: dict[str, Any] = {}
-"""Options of the command that runs, as they were typed; nothing where it describes them itself."""
+def answer(result: Answer, options: Mapping[str, Any], json: bool, strict: bool) -> None:
+    """How a command ends: one object or a text, the files that were written below it; then exit code 2 where
+    there is a problem, and 1 if the caller wanted no findings and there are some.
 
-
-def answer(
-    json: bool,
-    content: Callable[[], Mapping[str, Any]],
-    text: Callable[[], str],
-    findings: Iterable[Any] = (),
-    strict: bool = False,
-    written: Iterable[Path | None] = (),
-) -> None:
-    """How a command ends: one object or a text with the files that were written below it,
-    then exit code 1 if the caller wanted no findings and there are some."""
+    Args:
+        result: what the command answers.
+        options: what it was asked, for the object.
+        json: whether to print the object.
+        strict: whether there may be no findings.
+    """
     if json:
-        print_json({**content(), **({"options": dict(TYPED)} if TYPED else {})})
+        print_json(
+            {**result.content(), **(failure(result.problem) if result.problem else {}), "options": options}
+        )
+    elif result.beside is not None:
+        typer.echo(result.text(), nl=False)
+        typer.echo(result.beside(), err=True)
     else:
-        wrote = "\n".join(f"wrote {path}" for path in written if path is not None)
-        typer.echo(for_people("\n\n".join(part for part in (text(), wrote) if part)))
-    if strict and list(findings):
+        wrote = "\n".join(f"wrote {path}" for path in result.written if path is not None)
+        said = for_people("\n\n".join(part for part in (result.text(), wrote) if part))
+        typer.echo(said, nl=bool(said))
+    if result.problem:
+        typer.echo(f"backemf: {result.problem}", err=True)
+        raise typer.Exit(2)
+    if strict and list(result.findings):
         raise typer.Exit(1)
 
 
@@ -259,22 +233,31 @@ class AtTerminal:
     """A terminal as commands see it, with a table that changes while something moves."""
 
     def __init__(self, json: bool, say: Working, opened: contextlib.ExitStack):
-        self._quiet, self.say, self._opened, self._screens = json, say, opened, list[Any]()
+        self.quiet, self.say, self._opened, self._screens = json, say, opened, list[Any]()
         self.attended = not json and sys.stdin.isatty() and sys.stderr.isatty()
 
     def show(self, text: str) -> None:
-        if not self._quiet:
+        """A text for people that stays."""
+        if not self.quiet:
             typer.echo(text)
 
     def announce(self, content: Mapping[str, Any], text: str) -> None:
-        if self._quiet:
+        """What others wait for, at once."""
+        if self.quiet:
             print_json(content)
         else:
             typer.echo(text)
         sys.stdout.flush()
 
     def table(self, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        if self._quiet or not sys.stderr.isatty():
+        """A table in place of the one before, where a terminal shows it.
+
+        Args:
+            title: above it.
+            head: names of its columns.
+            rows: the cells.
+        """
+        if self.quiet or not sys.stderr.isatty():
             return
         from rich.console import Console
         from rich.live import Live
@@ -291,9 +274,11 @@ class AtTerminal:
         self._screens[0].update(shown)
 
     def confirm(self, question: str) -> bool:
+        """Whether the person says yes."""
         return typer.confirm(question, err=True)
 
     def prompt(self, question: str) -> str:
+        """What the person types."""
         return typer.prompt(question, err=True)
 
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from ..cli.terminal import Json, pick, place, print_json, under, working
+from ...options import FOLDER, Answer, Terminal, option, options
+from ..cli.command_builder import command
+from ..cli.inputs import CommandWords
+from ..cli.terminal import pick, under, working
 
 if TYPE_CHECKING:
     from ...logs.log import Log
@@ -27,23 +30,34 @@ class DemoResult(NamedTuple):
     fit: Fit | None = None
 
 
-def demo(
-    output: Annotated[Path, place("A folder of its own for everything that is made.")] = Path("out"),
-    json: Json = False,
-) -> None:
+@options
+class DemoWords(CommandWords):
+    """What one may ask of `demo`."""
+
+    output: Path = option(
+        default=Path("out"),
+        help="A folder of its own for everything that is made.",
+        cli="--output -o",
+        writes=FOLDER,
+    )
+
+
+@command(DemoWords, has_findings=False)
+def demo(options: DemoWords, terminal: Terminal) -> Answer:
     """Run the demonstration: no hardware, everything simulated.
 
     Example: backemf demo --output out
     """
-    _claim(output)
-    if not json:
-        _tell(output)
-        return
-    with contextlib.redirect_stdout(sys.stderr):  # one object on stdout, the story beside it
-        result = _tell(output)
-    fit = result.fit
-    numbers = {path: pick(p, "value error unit") for path, p in fit.parameters.items()} if fit else {}
-    print_json({"files": result.files, "parameters": numbers, "held_out_mae": fit and fit.held_out_mae})
+    _claim(options.output)
+    # one object on stdout, the story beside it
+    with contextlib.redirect_stdout(sys.stderr) if terminal.quiet else contextlib.nullcontext():
+        files, fit = _tell(options.output)
+
+    def content() -> dict[str, Any]:
+        numbers = {path: pick(p, "value error unit") for path, p in fit.parameters.items()} if fit else {}
+        return {"files": files, "parameters": numbers, "held_out_mae": fit and fit.held_out_mae}
+
+    return Answer(content=content, text=lambda: "")
 
 
 def _claim(output: Path) -> None:
@@ -123,6 +137,7 @@ def _identify_and_export(output: Path) -> DemoResult:
     from ... import tables
     from ...identify.check import check
     from ...identify.ladder import ladder
+    from ...identify.predict import run
     from ...logs.read import read
     from ...planning import example_servo as recordings
     from ..cli.identify import best_so_far
@@ -161,7 +176,7 @@ def _identify_and_export(output: Path) -> DemoResult:
     both = f"{judged[0].name}, held out: recorded (simulated) and predicted"
     held = "Friction while holding a load: found and true"
     pictures = {
-        "prediction": figures.prediction(fit, judged[0], both),
+        "prediction": figures.measured_and_predicted(run(fit, judged[0]), both),
         "friction": figures.friction_curves(fit.actuator, servo, [0.0, 1.0], 3.0, held),
     }
     saved = [output / "fit.json"]

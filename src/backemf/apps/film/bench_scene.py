@@ -60,32 +60,54 @@ def _v(*numbers: float) -> str:
     return " ".join(f"{n:.9g}" for n in numbers)
 
 
+def _geom(kind: str, material: str, name: str = "", **places: tuple[float, ...]) -> str:
+    """A geom, its places (`pos`, `size`, `fromto`, `euler`) in metres and degrees."""
+    called = f' name="{name}"' if name else ""
+    numbers = " ".join(f'{key}="{_v(*place)}"' for key, place in places.items())
+    return f'\n   <geom{called} type="{kind}" {numbers} material="{material}"/>'
+
+
+def _rod(material: str, radius: float, ends: tuple[float, float], x: float = 0.0, z: float = 0.0) -> str:
+    """A cylinder that looks at the camera, from one depth to another."""
+    return _geom("cylinder", material, fromto=(x, ends[0], z, x, ends[1], z), size=(radius,))
+
+
+def _moving(name: str, joint: str, axis: str, content: str, pos: tuple[float, ...] = (0.0, 0.0, 0.0)) -> str:
+    """A body on one joint, a hinge that turns or a slide along an axis."""
+    kind = "hinge" if joint.endswith("_turn") else "slide"
+    return f'''
+  <body name="{name}" pos="{_v(*pos)}">
+   <joint name="{joint}" type="{kind}" axis="{axis}"/>{content}
+  </body>'''
+
+
+def _grow(owner: str, rim: float, behind: float) -> tuple[float, float]:
+    """(how much larger than the model, how far behind it): the ghost shows as a rim where both agree."""
+    return (0.0, 0.0) if owner == "model" else (rim, behind)
+
+
+TURNS = "0 -1 0"
+"""The axis of everything that turns: towards the camera."""
+
+
 def _pendulum(bench: Pendulum, low: float, high: float) -> FilmScene:
     l = bench.length
     radius = min(max((3.0 * (bench.mass + 1e-6) / (4.0 * math.pi * STEEL)) ** (1 / 3), 0.1 * l), 0.24 * l)
     zero = 0.0 if bench.hanging is None else -bench.hanging
-    bodies, thick = "", 0.09 * l
+    content, thick = "", 0.09 * l
     for owner in BODIES:
-        grow, back, look = _look(owner, 0.035 * l, 0.6 * thick)
-        bodies += f"""
-  <body name="{owner}" pos="0 0 0">
-   <joint name="{owner}_turn" type="hinge" axis="0 -1 0"/>
-   <geom name="{owner}_arm" type="box" pos="{_v(0, back, -0.5 * l)}"
-     size="{_v(0.034 * l + 0.6 * grow, 0.3 * thick, 0.5 * l)}" {look}/>
-   <geom name="{owner}_end" type="cylinder"
-     fromto="{_v(0, back - 0.5 * thick, -l, 0, back + 0.5 * thick, -l)}" size="{_v(radius + grow)}" {look}/>
-  </body>"""
+        grow, y = _grow(owner, 0.035 * l, 0.6 * thick)
+        size = (0.034 * l + 0.6 * grow, 0.3 * thick, 0.5 * l)
+        arm = _geom("box", owner, f"{owner}_arm", pos=(0, y, -0.5 * l), size=size)
+        along = (0, y - 0.5 * thick, -l, 0, y + 0.5 * thick, -l)
+        end = _geom("cylinder", owner, f"{owner}_end", fromto=along, size=(radius + grow,))
+        content += _moving(owner, f"{owner}_turn", TURNS, arm + end)
+    content += _dial(1.42 * l, 0.45 * l)
+    content += _geom("box", "housing", pos=(0, 0.3 * l, 0), size=(0.13 * l, 0.15 * l, 0.21 * l))
+    content += _rod("metal", 0.085 * l, (0.16 * l, -0.05 * l))
+    content += _rod("housing", 0.04 * l, (-0.045 * l, -0.075 * l))
     reach = 1.32 * l + 0.24 * l
-    still = (
-        _dial(1.42 * l, 0.45 * l)
-        + f"""
-   <geom type="box" pos="{_v(0, 0.3 * l, 0)}" size="{_v(0.13 * l, 0.15 * l, 0.21 * l)}" material="housing"/>
-   <geom type="cylinder" fromto="{_v(0, 0.16 * l, 0, 0, -0.05 * l, 0)}" size="{_v(0.085 * l)}"
-     material="metal"/>
-   <geom type="cylinder" fromto="{_v(0, -0.045 * l, 0, 0, -0.075 * l, 0)}" size="{_v(0.04 * l)}"
-     material="housing"/>"""
-    )
-    xml, joints = _world(bodies + still, reach, 0.45 * l), {"turn": (zero, 1.0)}
+    xml, joints = _world(content, reach, 0.45 * l), {"turn": (zero, 1.0)}
     return FilmScene(xml=xml, joints=joints, wide=False, reach=reach, breadth=reach)
 
 
@@ -94,37 +116,22 @@ def _disc(bench: Bench, low: float, high: float) -> FilmScene:
     inertia = 0.0 if bench.series else bench.inertia_at({})
     # A steel disc, a fifth of its radius thick.
     r = max((inertia / (0.5 * math.pi * STEEL * 0.2)) ** 0.2, 0.01)
-    bodies = ""
+    wheel = _geom("cylinder", "metal", "wheel", fromto=(0, 0.1 * r, 0, 0, -0.1 * r, 0), size=(r,))
+    for k in range(-2, 3):
+        x, z = 0.58 * r * math.sin(math.pi / 3 * k), 0.58 * r * math.cos(math.pi / 3 * k)
+        wheel += _rod("groove", 0.13 * r, (-0.08 * r, -0.108 * r), x, z)
+    wheel += _rod("housing", 0.12 * r, (0, -0.2 * r))
+    content = ""
     for owner in BODIES:
-        grow, back, look = _look(owner, 0.035 * r, 0.035 * r)
+        grow, back = _grow(owner, 0.035 * r, 0.035 * r)
         y = back - 0.19 * r
-        bodies += f"""
-  <body name="{owner}">
-   <joint name="{owner}_turn" type="hinge" axis="0 -1 0"/>
-   <geom name="{owner}_arm" type="box" pos="{_v(0, y, -0.4 * r)}"
-     size="{_v(0.04 * r + 0.8 * grow, 0.03 * r, 0.4 * r)}" {look}/>
-   <geom name="{owner}_end" type="cylinder"
-     fromto="{_v(0, y - 0.03 * r, -0.8 * r, 0, y + 0.03 * r, -0.8 * r)}" size="{_v(0.1 * r + grow)}"
-       {look}/>"""
-        if owner == "model":
-            holes = ""
-            for k in range(-2, 3):
-                x, z = 0.58 * r * math.sin(math.pi / 3 * k), 0.58 * r * math.cos(math.pi / 3 * k)
-                along = _v(x, -0.08 * r, z, x, -0.108 * r, z)
-                size = _v(0.13 * r)
-                holes += f'\n   <geom type="cylinder" fromto="{along}" size="{size}" material="groove"/>'
-            bodies += f"""
-   <geom name="wheel" type="cylinder" fromto="{_v(0, 0.1 * r, 0, 0, -0.1 * r, 0)}" size="{_v(r)}"
-     material="metal"/>{holes}
-   <geom type="cylinder" fromto="{_v(0, 0, 0, 0, -0.2 * r, 0)}" size="{_v(0.12 * r)}" material="housing"/>"""
-        bodies += "\n  </body>"
-    still = (
-        _dial(1.3 * r, 0.5 * r)
-        + f"""
-   <geom type="cylinder" fromto="{_v(0, 0.46 * r, 0, 0, 0.1 * r, 0)}" size="{_v(0.35 * r)}"
-     material="housing"/>"""
-    )
-    xml, joints = _world(bodies + still, 1.48 * r, 0.5 * r), {"turn": (0.0, 1.0)}
+        size = (0.04 * r + 0.8 * grow, 0.03 * r, 0.4 * r)
+        arm = _geom("box", owner, f"{owner}_arm", pos=(0, y, -0.4 * r), size=size)
+        along = (0, y - 0.03 * r, -0.8 * r, 0, y + 0.03 * r, -0.8 * r)
+        end = _geom("cylinder", owner, f"{owner}_end", fromto=along, size=(0.1 * r + grow,))
+        content += _moving(owner, f"{owner}_turn", TURNS, arm + end + wheel * (owner == "model"))
+    content += _dial(1.3 * r, 0.5 * r) + _rod("housing", 0.35 * r, (0.46 * r, 0.1 * r))
+    xml, joints = _world(content, 1.48 * r, 0.5 * r), {"turn": (0.0, 1.0)}
     return FilmScene(xml=xml, joints=joints, wide=False, reach=1.48 * r, breadth=1.48 * r)
 
 
@@ -133,7 +140,7 @@ def _rail(bench: Bench, low: float, high: float) -> FilmScene:
     travel = max(high - low, 1e-3)
     middle, size = 0.5 * (low + high), 0.14 * travel
     reach, half_width = 0.75 * size + 0.2 * travel, 0.5 * travel + 2.0 * size
-    carriages = _carriages("1 0 0", travel, size, 0.0)
+    carriages = _carriages(travel, size, 0.0)
     xml = _world(carriages, reach, 0.9 * size, half_width=half_width, floor=-1.6 * size)
     breadth = 0.5 * travel + 1.6 * size
     return FilmScene(xml=xml, joints={"slide": (-middle, 1.0)}, wide=True, reach=reach, breadth=breadth)
@@ -152,8 +159,7 @@ def _elevator(bench: Elevator, low: float, high: float) -> FilmScene:
         joints["turn"] = (0.0, 1.0)
     if bench.counterweight > 0:
         joints["weight"] = (middle, -r)
-    along = _v(math.cos(angle), 0, math.sin(angle))
-    content = _carriages(along, travel, size, angle, drum=drum, weight=bench.counterweight > 0)
+    content = _carriages(travel, size, angle, drum=drum, weight=bench.counterweight > 0)
     half, up = 0.5 * travel + 1.3 * size + 1.1 * drum, 1.1 * drum
     tall, wide = half * abs(math.sin(angle)) + 1.3 * size, half * abs(math.cos(angle)) + 1.3 * size
     floor = up * math.sin(angle) - 1.02 * tall
@@ -167,60 +173,38 @@ def _elevator(bench: Elevator, low: float, high: float) -> FilmScene:
     )
 
 
-def _carriages(
-    axis: str, travel: float, size: float, angle: float, drum: float = 0.0, weight: bool = False
-) -> str:
+def _carriages(travel: float, size: float, angle: float, drum: float = 0.0, weight: bool = False) -> str:
     """Both carriages on one rail through the origin, with marks every tenth of the travel."""
     c, s = math.cos(angle), math.sin(angle)
-    turn = f'euler="0 {_v(-math.degrees(angle))} 0"'
+    axis, turn = _v(c, 0, s), (0, -math.degrees(angle), 0)
     half = 0.5 * travel + 1.2 * size
-    text = f"""
-  <body name="rail" {turn}>
-   <geom type="box" pos="{_v(0, 0.42 * size, 0)}" size="{_v(half, 0.12 * size, 0.16 * size)}"
-     material="metal"/>
-   <geom type="box" pos="{_v(-half, 0.42 * size, 0)}" size="{_v(0.09 * size, 0.3 * size, 0.55 * size)}"
-     material="housing"/>
-   <geom type="box" pos="{_v(half, 0.42 * size, 0)}" size="{_v(0.09 * size, 0.3 * size, 0.55 * size)}"
-     material="housing"/>"""
+    rail = _geom("box", "metal", pos=(0, 0.42 * size, 0), size=(half, 0.12 * size, 0.16 * size))
+    for end in (-half, half):
+        stop = (0.09 * size, 0.3 * size, 0.55 * size)
+        rail += _geom("box", "housing", pos=(end, 0.42 * size, 0), size=stop)
     for k in range(11):
         tall = 0.1 * size if k % 5 == 0 else 0.06 * size
-        place = _v((k / 10 - 0.5) * travel, 0.3 * size, tall - 0.16 * size)
-        box = _v(0.022 * size, 0.004 * size, tall)
-        text += f'\n   <geom type="box" pos="{place}" size="{box}" material="housing"/>'
-    text += "\n  </body>"
+        place = ((k / 10 - 0.5) * travel, 0.3 * size, tall - 0.16 * size)
+        rail += _geom("box", "housing", pos=place, size=(0.022 * size, 0.004 * size, tall))
+    text = f'\n  <body name="rail" euler="{_v(*turn)}">{rail}\n  </body>'
     for owner in BODIES:
-        grow, back, look = _look(owner, 0.09 * size, 0.2 * size)
-        box = _v(0.55 * size + grow, 0.3 * size + grow, 0.5 * size + grow)
-        text += f"""
-  <body name="{owner}">
-   <joint name="{owner}_slide" type="slide" axis="{axis}"/>
-   <geom name="{owner}_end" type="box" pos="{_v(0, back, 0)}" {turn} size="{box}" {look}/>
-  </body>"""
+        grow, back = _grow(owner, 0.09 * size, 0.2 * size)
+        box = (0.55 * size + grow, 0.3 * size + grow, 0.5 * size + grow)
+        carriage = _geom("box", owner, f"{owner}_end", pos=(0, back, 0), euler=turn, size=box)
+        text += _moving(owner, f"{owner}_slide", axis, carriage)
         if weight:
-            text += f"""
-  <body name="{owner}_counterweight" pos="{_v(-1.5 * size * s, 0, 1.5 * size * c)}">
-   <joint name="{owner}_weight" type="slide" axis="{axis}"/>
-   <geom type="box" pos="{_v(0, back, 0)}"
-     {turn} size="{_v(0.4 * size + grow, 0.25 * size + grow, 0.3 * size + grow)}" {look}/>
-  </body>"""
+            box = (0.4 * size + grow, 0.25 * size + grow, 0.3 * size + grow)
+            block = _geom("box", owner, pos=(0, back, 0), euler=turn, size=box)
+            beside = (-1.5 * size * s, 0, 1.5 * size * c)
+            text += _moving(f"{owner}_counterweight", f"{owner}_weight", axis, block, beside)
         if drum > 0:
             at, y = half + 1.15 * drum, 0.3 * back - 0.45 * size
-            text += f"""
-  <body name="{owner}_drum" pos="{_v(at * c, 0, at * s)}">
-   <joint name="{owner}_turn" type="hinge" axis="0 -1 0"/>
-   <geom type="capsule" fromto="{_v(0, y, 0, 0, y, 0.75 * drum)}" size="{_v(0.09 * drum + 0.3 * grow)}"
-     {look}/>"""
+            hand = (0, y, 0, 0, y, 0.75 * drum)
+            turning = _geom("capsule", owner, fromto=hand, size=(0.09 * drum + 0.3 * grow,))
             if owner == "model":
-                along = _v(0, 0.35 * size, 0, 0, -0.35 * size, 0)
-                text += f'\n   <geom type="cylinder" fromto="{along}" size="{_v(drum)}" material="metal"/>'
-            text += "\n  </body>"
+                turning += _rod("metal", drum, (0.35 * size, -0.35 * size))
+            text += _moving(f"{owner}_drum", f"{owner}_turn", TURNS, turning, (at * c, 0, at * s))
     return text
-
-
-def _look(owner: str, rim: float, behind: float) -> tuple[float, float, str]:
-    """(how much larger than the model, how far behind it, material):
-    the ghost shows as a rim where both agree."""
-    return (0.0, 0.0, 'material="model"') if owner == "model" else (rim, behind, 'material="ghost"')
 
 
 def _dial(radius: float, wall: float) -> str:
@@ -229,9 +213,9 @@ def _dial(radius: float, wall: float) -> str:
     for k in range(24):
         a, long = math.radians(15 * k), 0.075 if k % 6 == 0 else 0.05 if k % 2 == 0 else 0.028
         middle = radius * (1 - 0.5 * long)
-        place = _v(middle * math.sin(a), 1.04 * wall, middle * math.cos(a))
-        size = _v(0.006 * radius, 0.002 * radius, 0.5 * long * radius)
-        marks += f'\n   <geom type="box" pos="{place}" euler="0 {15 * k} 0" size="{size}" material="tick"/>'
+        place = (middle * math.sin(a), 1.04 * wall, middle * math.cos(a))
+        size = (0.006 * radius, 0.002 * radius, 0.5 * long * radius)
+        marks += _geom("box", "tick", pos=place, euler=(0, 15 * k, 0), size=size)
     return marks
 
 

@@ -86,8 +86,7 @@ def film(
     run = recorded_run(source, log, engine=engine, name=name)
     moments = moments_of(run.time, speed, rate)
     n = len(moments)
-    robot = source.robot if isinstance(source, Fit) and source.joints else None
-    stage = FilmStage(log, run, size) if robot is None else RobotStage(robot, run, size)
+    stage = FilmStage(log, run, size) if run.robot is None else RobotStage(run.robot, run, size)
     frames = stage.frames(moments)
     with contextlib.closing(frames), replacing(path, force=force, suffix=ending) as temporary:
         encode(temporary, count_frames(frames, n, progress), size, rate)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...logs.log import Log
+from ...logs.robot import Robot
 from ...physics.actuator import Actuator
 from ...results.fit_result import Fit
 
@@ -37,6 +38,8 @@ class RecordedRun:
     """[rad or m], of joints that follow a position."""
     shipped: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
     """With the actuators that a robot's own model has; None where it has none for these commands."""
+    robot: Robot | None = field(default=None, repr=False)
+    """Whose joints they are; None on a bench."""
 
     @property
     def unit(self) -> str:
@@ -79,11 +82,11 @@ def recorded_run(source: Fit | Actuator, log: Log, *, engine: str = "backemf", n
     """
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES)
-    run = (
-        _robot_run(source, log, name)
-        if isinstance(source, Fit) and source.joints
-        else _bench_run(source, log, engine, name)
-    )
+    fit, actuator = (source, source.actuator) if isinstance(source, Fit) else (None, source)
+    if fit is not None and fit.joints:
+        run = _robot_run(fit, log, name)
+    else:
+        run = _bench_run(actuator, fit, log, engine, name)
     lost = ~np.all([np.isfinite(q) for q in run.predicted.values()], axis=0)
     if lost.any():
         raise InvalidValue(
@@ -93,8 +96,7 @@ def recorded_run(source: Fit | Actuator, log: Log, *, engine: str = "backemf", n
     return run
 
 
-def _bench_run(source: Fit | Actuator, log: Log, engine: str, name: str) -> RecordedRun:
-    actuator = source.actuator if isinstance(source, Fit) else source
+def _bench_run(actuator: Actuator, fit: Fit | None, log: Log, engine: str, name: str) -> RecordedRun:
     _check_drawable(log, actuator)
     asked = {}
     if actuator.drive.target == "position_target" and "position_target" in log:
@@ -107,7 +109,7 @@ def _bench_run(source: Fit | Actuator, log: Log, engine: str, name: str) -> Reco
         motion=log.motion,
         time=log.time,
         recorded={"": log["position"]},
-        predicted={"": _replay(actuator, log) if engine == "mujoco" else _predict(source, log)},
+        predicted={"": _positions(actuator, fit, log, engine)},
         asked=asked,
     )
 
@@ -133,28 +135,25 @@ def _check_drawable(log: Log, actuator: Actuator) -> None:
         )
 
 
-def _predict(source: Fit | Actuator, log: Log) -> np.ndarray:
+def _positions(actuator: Actuator, fit: Fit | None, log: Log, engine: str) -> np.ndarray:
+    """The model's, on the log's samples; a fit knows the bench as it found it."""
     from ...identify.parameters import FreeParameters
     from ...identify.problem import fitted_drive, problem
-
-    if isinstance(source, Fit):
-        return source.predict(log).positions[""]
-    actuator, _ = fitted_drive(source, [log])
-    return problem(actuator, [log], FreeParameters(()), outputs=("position",)).predictions(np.zeros(0))[0]
-
-
-def _replay(actuator: Actuator, log: Log) -> np.ndarray:
-    from ...identify.problem import fitted_drive
     from ...targets.export import export
     from ...targets.replay import replay
 
+    if engine == "backemf" and fit is not None:
+        return fit.predict(log).positions[""]
     actuator, _ = fitted_drive(actuator, [log])
+    if engine == "backemf":
+        return problem(actuator, [log], FreeParameters(()), outputs=("position",)).predictions(np.zeros(0))[0]
     (case,) = replay(export(actuator, "mujoco", replay=False), log, refine=False).cases
     return np.interp(log.time - log.time[0], case.time, case.target)
 
 
 def _robot_run(fit: Fit, log: Log, name: str) -> RecordedRun:
-    from ...targets.mujoco.robots import as_shipped, split_recordings
+    from ...targets.mujoco.robots import split_recordings
+    from ..report.robot_runs import shipped_positions
 
     robot = fit.robot
     if robot is None:
@@ -162,7 +161,6 @@ def _robot_run(fit: Fit, log: Log, name: str) -> RecordedRun:
     motion = fit.predict(split_recordings(fit, [log]).seen[0])
     along = motion.recording.motion
     recorded = np.where(np.isfinite(along.recorded), along.recorded, along.position)
-    old = as_shipped(fit, motion.log, along)
     held = fit.score is not None and fit.score.held_out and log.name in fit.score.logs
     return RecordedRun(
         name=f"{robot.name}: {log.name}{' (held out)' if held else ''}",
@@ -173,5 +171,6 @@ def _robot_run(fit: Fit, log: Log, name: str) -> RecordedRun:
         recorded=dict(zip(robot.names, recorded.T, strict=True)),
         predicted=motion.positions,
         asked=motion.asked,
-        shipped=None if old is None else dict(zip(robot.names, old.T, strict=True)),
+        shipped=shipped_positions(motion),
+        robot=robot,
     )

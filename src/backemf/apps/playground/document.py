@@ -6,7 +6,6 @@ import base64
 import hashlib
 import html
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -85,17 +84,10 @@ def document(
 def dumps(content: Any) -> str:
     """JSON that may stand inside a script element: no '<' can end it, whatever a name says; what is beyond
     all numbers is null."""
+    finite = json.loads(json.dumps(content), parse_constant=lambda _: None)
     return (
-        json.dumps(_finite(content), separators=(",", ":"), allow_nan=False)
+        json.dumps(finite, separators=(",", ":"))
         .replace("<", "\\u003c")
         .replace("\u2028", "\\u2028")
         .replace("\u2029", "\\u2029")
     )
-
-
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content

@@ -179,20 +179,6 @@ def friction() -> Scene:
 LESSONS: dict[str, Callable[[], Scene]] = {"sg90": sg90, "friction": friction}
 
 
-def write(path: Path | str, lesson: str, *, force: bool = False) -> Path:
-    """Write a lesson's page, whole or not at all; an existing file is kept unless `force`.
-
-    Args:
-        path: Of the page.
-        lesson: Its name.
-        force: Overwrite the page if it exists.
-
-    Returns:
-        The written file.
-    """
-    return write_all({Path(path): page(LESSONS[lesson]())}, force=force)[0]
-
-
 def site(folder: Path) -> list[Path]:
     """Every page that the documentation carries: the lessons and the playground of the whole catalogue."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -57,6 +57,11 @@ class PageKernels:
         """`KERNELS`, in the order of their places."""
         return f"const KERNELS = [\n{','.join(self.texts)}];\n"
 
+    def page_script(self, *names: str) -> str:
+        """The kernels, what runs them, and scripts of this folder, in a scope of their own."""
+        parts = [rows_script(), self.script(), *map(script, names)]
+        return '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
+
 
 def layout(system: ActuatorSystem) -> dict[str, Any]:
     """What a script must know of a system besides its kernel: how wide its rows are, which inputs come late,

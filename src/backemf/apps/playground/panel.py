@@ -84,11 +84,6 @@ class LivePanel(Block):
     unit: str
     """Of small positions: mrad or mm."""
 
-    @property
-    def stated(self) -> bool:
-        """Whether a datasheet, or whoever began, said something of the numbers."""
-        return any(t.sign == "s" for s in self.sliders for t in s.ticks)
-
 
 def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who: str) -> LivePanel | None:
     """The sliders of a fit; None where there is nothing to move or to run.
@@ -115,12 +110,9 @@ def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who:
             total += steps
     if not sliders or not moved:
         return None
-    note = (
-        "The page runs the model itself: every curve of this section follows. Shaded: the 95 % interval."
-        if not late
-        else f"The page runs the model itself. Too long to follow a slider: {', '.join(late[:3])}"
-        f"{' and others' if len(late) > 3 else ''}. Shaded: the 95 % interval."
-    )
+    some = f"{', '.join(late[:3])}{' and others' if len(late) > 3 else ''}"
+    which = f". Too long to follow a slider: {some}" if late else ": every curve of this section follows"
+    note = f"The page runs the model itself{which}. Shaded: the 95 % interval."
     if any(one.log.bench is not None and one.log.bench.series for one in moved):
         note += (
             " The load is as recorded: a robot's joint is run by itself along the recorded motion of the"
@@ -135,15 +127,8 @@ def live(fit: Fit, runs: Sequence[Prediction], stated: Mapping[str, float], who:
 
 
 def slider(fit: Fit, path: str, p: FittedParameter, stated: float | None, who: str) -> Slider:
-    """A slider around a fitted number: beyond its interval, and to what else was said of it.
-
-    Args:
-        fit: that it is of.
-        path: of the number.
-        p: the number.
-        stated: what was said of it before, in its unit.
-        who: said so.
-    """
+    """A slider around a fitted number: beyond its interval, and to what else was said of it, `stated` before
+    by `who` or by a rung of the ladder."""
     said = [Tick(stated, "s", who)] if stated is not None else []
     rungs = [r for r in fit.rungs if not r.chosen and path in r.parameters]
     numbers = {r.friction: k + 1 for k, r in enumerate(fit.rungs)}

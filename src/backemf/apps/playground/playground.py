@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from ...analysis.curves import full_voltage
 from ...datasheets import parts
 from ...errors import BackemfError
-from ...files import write_all
 from ...physics.actuator import Actuator
 from ...physics.bench import GRAVITY, Bench, Elevator, Flywheel, Locked, Pendulum, Spring
 from ...physics.steady import armature, damping_ratio, no_load_speed, stall_torque
-from .scene import CURRENT, HEAT, POSITION, SPEED, TIME, TORQUE, ActuatorVariant, Scene, page, panel
+from .scene import CURRENT, HEAT, POSITION, SPEED, TIME, TORQUE, ActuatorVariant, Scene, panel
 
 FIRST = "mx-106/m6"
 """What the page shows first, where it has it."""
@@ -115,20 +113,6 @@ def everything() -> Iterator[str]:
     for name in parts.names():
         yield name
         yield from (f"{name}/{friction}" for friction in sorted(parts.sheet(name).identified))
-
-
-def write(path: Path | str, names: Sequence[str] = (), *, force: bool = False) -> Path:
-    """Write the page, whole or not at all; an existing file is kept unless `force`.
-
-    Args:
-        path: Of the page.
-        names: Parts of the catalogue; all of them unless given.
-        force: Overwrite the page if it exists.
-
-    Returns:
-        The written file.
-    """
-    return write_all({Path(path): page(playground(names))}, force=force)[0]
 
 
 def playground(names: Sequence[str] = ()) -> Scene:

@@ -17,7 +17,7 @@ from ...physics.bench import Bench
 from ...physics.quantity import parameters
 from ...physics.steady import no_load_speed
 from .document import document, escape
-from .page_kernels import PageKernels, layout, rows_script, script
+from .page_kernels import PageKernels, layout, script
 from .panel import title, unit_text
 
 DEGREES = 180.0 / math.pi
@@ -216,19 +216,13 @@ def _curve(actuator: Actuator) -> dict[str, Any] | None:
 def page(scene: Scene) -> str:
     """The whole file."""
     kernels = PageKernels()
-    told = data(scene, kernels)
-    parts = [
-        rows_script(),
-        kernels.script(),
-        *map(script, ("numbers.js", "motions.js", "plot.js", "play.js")),
-    ]
-    text = '"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n"
+    content = data(scene, kernels)
     return document(
         scene.title,
         scene.note,
         _markup(scene),
-        data={"scene": told},
-        scripts=[text],
+        data={"scene": content},
+        scripts=[kernels.page_script("numbers.js", "motions.js", "plot.js", "play.js")],
         version=__version__,
         style=script("live.css") + script("play.css"),
         without_script="This page simulates with JavaScript, which this browser does not run.",

@@ -64,7 +64,7 @@ def prediction_blocks(joint: JointReport, whose: str) -> Iterator[Block]:
 
 def friction(report: Report, joint: JointReport) -> Iterator[Block]:
     """Friction over speed, with its band."""
-    figure = friction_band(joint.fit, joint.usual_load, joint.fastest, "Friction")
+    figure = friction_band(joint.fit, joint.usual_load, joint.fastest)
     (panel,) = figure.panels
     curves = max(float(np.max(np.abs(line.y))) for line in panel.lines)
     bands = max(float(np.max(np.abs(side))) for r in panel.regions for side in (r.low, r.high))
@@ -122,7 +122,7 @@ def _points(report: Report) -> Iterator[Curve]:
 
 def hysteresis(report: Report, servo: JointReport) -> Iterator[Block]:
     """The loop that slow reversals make."""
-    figure = loops(report.fit.actuator, servo.usual_load, "Hysteresis")
+    figure = loops(report.fit.actuator, servo.usual_load)
     if figure is None:
         yield missing(
             "This friction has no dry part: reversals make no loop; fit one that has, such as stribeck."
@@ -201,7 +201,7 @@ def identifiability(report: Report) -> Iterator[Block]:
         return
     fit = report.fit
     bars = relative_errors(fit, "How well each is known")
-    grid = correlations(fit, "Correlation of the parameters")
+    grid = correlations(fit)
     if bars is None and grid is None:
         yield missing("No parameter was free, so there is nothing to be sure of.")
     if bars is not None:

@@ -42,7 +42,6 @@ class LogRow:
     rate: float | None = None
     n_samples: int | None = None
     settings: dict[str, float] = field(default_factory=dict)
-    signals: tuple[str, ...] = ()
     simulated: bool = False
     error: float | None = None
     stored: float | None = None
@@ -222,13 +221,9 @@ def _robot_verdict(
     """The robot's own file with the fit in it, and the verdict."""
     tell("the robot's own file")
     edited, why = edit_model(fit, logs) if exported else (None, "left out as asked")
-    return {
-        "verdict": verdict_together(fit, robot.score, robot.shipped, edited),
-        "level": level_together(fit, robot.score, robot.shipped),
-        "used": None,
-        "exports": None,
-        "robot": replace(robot, edited=edited, no_file=why),
-    }
+    robot = replace(robot, edited=edited, no_file=why)
+    both = {"verdict": verdict_together(fit, robot), "level": level_together(fit, robot)}
+    return {**both, "used": None, "exports": None, "robot": robot}
 
 
 def bench_words(bench: Bench | None) -> str:
@@ -276,7 +271,6 @@ def _row(fit: Fit, log: Log, tell: Callable[[str], None]) -> LogRow:
     row = replace(
         _remembered_row(fit, log.name, FittedLog.of(log)),
         error=None,
-        signals=tuple(log.signals),
         simulated=any(SIMULATED.match(word) for word in log.conversions),
     )
     try:

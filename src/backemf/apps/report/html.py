@@ -14,7 +14,7 @@ from ...files import write_all
 from ...findings import Finding
 from ..playground import panel as live
 from ..playground.document import document, escape as _text
-from ..playground.page_kernels import PageKernels, rows_script, script
+from ..playground.page_kernels import PageKernels, script
 from .contents import Report
 from .figures.plotly import library, plots, points_each, svg
 from .sections import sections
@@ -58,9 +58,7 @@ def _document(title: str, note: str, inside: str, drawn: PagePlots) -> str:
     if drawn.lives:
         kernels = PageKernels()
         data["live"] = [live.data(one, drawn.places(one), kernels) for one in drawn.lives]
-        own = map(script, ("numbers.js", "follow.js", "live.js"))
-        parts = [rows_script(), kernels.script(), *own]
-        scripts.append('"use strict";\n(function () {\n' + "\n".join(parts) + "})();\n")
+        scripts.append(kernels.page_script("numbers.js", "follow.js", "live.js"))
         style = script("live.css")
     return document(title, note, inside, data=data, scripts=scripts, version=__version__, style=style)
 
@@ -121,12 +119,8 @@ def _origin(report: Report) -> str:
 
 
 def _section(section: Section, drawn: PagePlots) -> str:
-    inside = "\n".join(_block(b, drawn) for b in section.blocks)
+    inside = "\n".join(SET[type(block)](block, drawn) for block in section.blocks)
     return f'<section id="{_text(section.key)}">\n<h2>{_text(section.title)}</h2>\n{inside}\n</section>'
-
-
-def _block(block: Block, drawn: PagePlots) -> str:
-    return SET[type(block)](block, drawn)
 
 
 def _paragraph(block: Paragraph, drawn: PagePlots) -> str:

@@ -163,7 +163,7 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
     for motion in predict_logs(fit, [*chosen.values()]):
         report_progress(f"{motion.log.name} as shipped")
         runs.append(
-            RobotRun(motion=motion, shipped=_shipped_positions(fit, motion), held_out=motion.log.name in held)
+            RobotRun(motion=motion, shipped=shipped_positions(motion), held_out=motion.log.name in held)
         )
     judged = [run for run in runs if run.held_out] or runs
     before = None
@@ -185,6 +185,8 @@ def _score(robot: Robot, runs: Sequence[RobotRun], positions: Sequence[Mapping[s
     )
 
 
-def _shipped_positions(fit: Fit, motion: PredictedMotion) -> dict[str, np.ndarray] | None:
-    old = as_shipped(fit, motion.log, motion.recording.motion)
-    return None if old is None or fit.robot is None else dict(zip(fit.robot.names, old.T, strict=True))
+def shipped_positions(motion: PredictedMotion) -> dict[str, np.ndarray] | None:
+    """By joint, what a recording does to the robot's own model [rad or m]; None where that has no actuators
+    for these commands."""
+    old = as_shipped(motion.fit, motion.log, motion.recording.motion)
+    return None if old is None else dict(zip(motion.fit.robot.names, old.T, strict=True))

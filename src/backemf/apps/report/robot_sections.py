@@ -33,7 +33,8 @@ MOST_TOUCHES = 6
 GIVE_LOGS = "give the recordings: backemf report FIT LOGS..."
 
 
-def _milli(x: float | None) -> str:
+def milli(x: float | None) -> str:
+    """A small position [rad or m] in thousandths; a dash where there is none."""
     return "-" if x is None else f"{1e3 * x:.3g}"
 
 
@@ -45,9 +46,9 @@ def joints_together(report: Report, robot: RobotRuns) -> Iterator[Block]:
         alone = joint.held_out_mae if joint.held_out_mae is not None else joint.training_mae
         old = None if shipped is None else shipped.joints.get(name)
         numbers = (old, score.joints.get(name), score.joints_free.get(name), alone)
-        rows.append((name, *map(_milli, numbers)))
+        rows.append((name, *map(milli, numbers)))
     last = None if shipped is None else shipped.rms
-    rows.append(("all", _milli(last), _milli(score.rms), _milli(score.rms_free), "-"))
+    rows.append(("all", milli(last), milli(score.rms), milli(score.rms_free), "-"))
     head = (
         "joint",
         f"as shipped [{unit}]",
@@ -90,7 +91,7 @@ def recordings(report: Report, robot: RobotRuns) -> Iterator[Block]:
         share = f"{100 * float(np.mean(run.motion.touched)):.0f} %"
         used = "held out" if run.held_out else "fitted"
         errors = (run.shipped_rms, run.motion.rms(), run.motion.rms(free=True))
-        rows.append((run.name, used, f"{span:.3g}", share, *map(_milli, errors)))
+        rows.append((run.name, used, f"{span:.3g}", share, *map(milli, errors)))
     if not rows:
         yield missing(f"No recordings to simulate; {GIVE_LOGS}.")
         return
@@ -158,9 +159,10 @@ def _common(fit: Fit) -> list[str]:
 
 def shared_numbers(report: Report, robot: RobotRuns) -> Iterator[Block]:
     """Numbers that several joints have in common."""
+    common = {path: report.fit.parameters[path] for path in _common(report.fit)}
     rows = [
         (path, number(p.value), number(p.error, 2), interval(p.low, p.high), p.unit, p.told_by)
-        for path, p in ((path, report.fit.parameters[path]) for path in _common(report.fit))
+        for path, p in common.items()
     ]
     if not rows:
         yield Paragraph(text="Nothing: each joint has every number of its own.")
@@ -178,7 +180,7 @@ def joint(report: Report, one: JointReport) -> Iterator[Block]:
     run = report.robot.worst_run(one.name)
     if run is not None:
         yield Drawing(
-            figure=before_and_after(run, one.name, report.unit),
+            figure=_before_and_after(run, one.name, report.unit),
             heading=f"{run.name}{' (held out)' if run.held_out else ''}",
             text="The recording on which this joint is worst; grey where the robot touches something.",
         )
@@ -196,14 +198,8 @@ def joint(report: Report, one: JointReport) -> Iterator[Block]:
         yield note(f"The model as shipped: {words}.")
 
 
-def before_and_after(run: RobotRun, name: str, unit: str) -> Figure:
-    """What was asked, recorded and simulated of one joint, and what is left before and after.
-
-    Args:
-        run: the recording.
-        name: of the joint.
-        unit: of small positions: mrad or mm.
-    """
+def _before_and_after(run: RobotRun, name: str, unit: str) -> Figure:
+    """What was asked, recorded and simulated of one joint, and what is left before and after."""
     motion, t = run.motion, run.time - run.time[0]
     recorded, after = motion.recorded[name], motion.positions[name]
     bands = [Band(low=a - run.time[0], high=b - run.time[0]) for a, b, _ in run.contacts()]

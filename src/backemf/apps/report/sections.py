@@ -18,7 +18,7 @@ from .behaviour import envelope, friction, hysteresis, identifiability, predicti
 from .contents import JointReport, LogRow, Report
 from .export_results import ReportedExport
 from .figures.fit_figures import ladder_bars
-from .robot_sections import GIVE_LOGS
+from .robot_sections import GIVE_LOGS, milli
 from .stated_values import StatedValue
 
 
@@ -65,10 +65,11 @@ def verdict(report: Report) -> Iterator[Block]:
     yield Paragraph(text=" ".join(rest))
 
 
-def _setting(report: Report, path: str, value: float) -> str:
-    known = report.fit.actuator.parameters
-    unit = report.fit.actuator.unit(path) if path in known else "1"
-    return f"{path.partition('.')[2].replace('_', ' ')} {number(value)}" + (f" {unit}" if unit != "1" else "")
+def _with_unit(report: Report, path: str, value: float) -> str:
+    """A number of the actuator with its unit, where it has one."""
+    actuator = report.fit.actuator
+    unit = actuator.unit(path) if path in actuator.parameters else "1"
+    return number(value) + (f" {unit}" if unit != "1" else "")
 
 
 def _recording(row: LogRow) -> str:
@@ -107,10 +108,12 @@ def measured_blocks(report: Report, servo: JointReport) -> Iterator[Block]:
 
 def _log_cells(report: Report, row: LogRow, *, mixed: bool) -> tuple[str, ...]:
     """A log's row; where only some are simulated, those say so."""
-    settings = ", ".join(_setting(report, path, v) for path, v in row.settings.items())
+    settings = ", ".join(
+        f"{path.partition('.')[2].replace('_', ' ')} {_with_unit(report, path, value)}"
+        for path, value in row.settings.items()
+    )
     role = row.role + (", simulated" if row.simulated and mixed else "")
-    error = "-" if row.error is None else f"{1e3 * row.error:.3g}"
-    return row.name, role, error, _recording(row), row.bench, settings or "-"
+    return row.name, role, milli(row.error), _recording(row), row.bench, settings or "-"
 
 
 def _with_sign(value: float) -> str:
@@ -171,11 +174,10 @@ def numbers(report: Report, servo: JointReport) -> Iterator[Block]:
             "No datasheet to compare stall torque and no-load speed with; give one: --sheet NAME or"
             " FILE.toml."
         )
-    actuator, fitted = report.fit.actuator, report.fit.parameters
     words = ", ".join(
-        f"{path} {number(value)}" + (f" {unit}" if (unit := actuator.unit(path)) != "1" else "")
-        for path, value in actuator.parameters.items()
-        if path not in fitted and value
+        f"{path} {_with_unit(report, path, value)}"
+        for path, value in report.fit.actuator.parameters.items()
+        if path not in report.fit.parameters and value
     )
     if words:
         yield note(f"Not fitted, taken as given: {words}.")
@@ -256,14 +258,22 @@ def ladder(report: Report) -> Iterator[Block]:
             continue
         bought = "-" if before is None else f"{100 * (1 - r.held_out_mae / before):+.1f} %"
         before = r.held_out_mae if before is None else min(before, r.held_out_mae)
-        trained = "-" if r.training_mae is None else f"{1e3 * r.training_mae:.3g}"
         held = f"{1e3 * r.held_out_mae:.3g} ± {1e3 * r.standard_error:.2g}"
-        rows.append((r.friction, str(r.n_parameters), trained, held, bought, "chosen" if r.chosen else ""))
+        rows.append(
+            (
+                r.friction,
+                str(r.n_parameters),
+                milli(r.training_mae),
+                held,
+                bought,
+                "chosen" if r.chosen else "",
+            )
+        )
     head = ("friction", "parameters", f"fitted [{unit}]", f"held out [{unit}]", "better than before", "")
     yield Table(head=head, rows=rows)
     judged = f"Judged on {fit.judged_on}. " if fit.judged_on else ""
     yield note(f"{judged}The simplest rung within one standard error of the best is chosen.")
-    bars = ladder_bars(fit.rungs, unit, "Error on held-out logs")
+    bars = ladder_bars(fit.rungs, unit)
     if bars is not None:
         yield Drawing(figure=bars, text="The chosen rung is green; whiskers are one standard error.")
 

@@ -4,12 +4,13 @@ fitted, and what stands against using it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ...results.fit_result import Fit, Score
+from ...results.fit_result import Fit
 from .export_results import ReportedExport
+from .robot_runs import RobotRuns
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
@@ -158,41 +159,24 @@ def _n_told(fit: Fit) -> str:
     return f"{told} of {len(fit.parameters)}"
 
 
-def level_together(fit: Fit, score: Score, shipped: Score | None) -> str:
+def level_together(fit: Fit, robot: RobotRuns) -> str:
     """Of a robot: 'good' near the noise, 'poor' where little is gained over the model as shipped, else
-    'fair'.
-
-    Args:
-        fit: A robot's.
-        score: As identified.
-        shipped: As its own model has it, where that was run.
-
-    Returns:
-        'good', 'fair' or 'poor'.
-    """
+    'fair'."""
+    score, shipped = robot.score, robot.shipped
     if not np.isfinite(score.rms) or (shipped is not None and score.rms > BETTER * shipped.rms):
         return "poor"
     near = score.held_out and score.rms_free < 1.25 * GOOD * fit.noise_floor  # RMS against mean absolute
     return "good" if near else "fair"
 
 
-def verdict_together(fit: Fit, score: Score, shipped: Score | None, edited: Any) -> tuple[str, ...]:
-    """Three sentences about a robot, how far off all joints together are first.
-
-    Args:
-        fit: A robot's.
-        score: As identified.
-        shipped: As its own model has it, where that was run.
-        edited: The robot's own file with the fit in it, where that was made.
-
-    Returns:
-        Sentences, the most important first.
-    """
+def verdict_together(fit: Fit, robot: RobotRuns) -> tuple[str, ...]:
+    """Three sentences about a robot, how far off all joints together are first."""
+    score, shipped, edited = robot.score, robot.shipped, robot.edited
     unit, n = "mrad" if fit.actuator.motion == "rotary" else "mm", len(score.logs)
     some = "a recording" if n == 1 else f"{n} recordings"
     on = f"{some} {'it never saw' if score.held_out else 'it was fitted to'}"
     first = (
-        f"{WORDS[level_together(fit, score, shipped)]}: on {on}, all {len(fit.joints)} joints together in"
+        f"{WORDS[level_together(fit, robot)]}: on {on}, all {len(fit.joints)} joints together in"
         f" MuJoCo, the model is off by {1e3 * score.rms:.3g} {unit} (root mean square),"
         f" {1e3 * score.rms_free:.3g} where nothing touches"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import mimetypes
 from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ from ...files import replacing
 from . import uploads
 from .choices import choices
 from .command_lines import line
+from .form import expect_kind
 from .guard import REPORT
 from .jobs import OVER, Job, Queue
 from .workspace import Project, Workspace, folders
@@ -49,6 +51,7 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
     _add_jobs(app, workspace, queue)
     _add_pages(app)
     app.add_exception_handler(BackemfError, _refuse)
+    app.add_exception_handler(MissingValue, functools.partial(_refuse, status=404))
     app.add_exception_handler(HTTPException, _unknown)
     app.add_exception_handler(Exception, _fault)
     return app
@@ -56,7 +59,7 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
 
 def _add_projects(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
     """What can be chosen, and the addresses of projects: all, a new one, one, none any more."""
-    offered = {"version": __version__, "limits": workspace.limits.to_dict(), **choices()}
+    offered = {"version": __version__, "limits": vars(workspace.limits), **choices()}
 
     @app.get("/api/hello")
     async def hello() -> Any:
@@ -70,13 +73,11 @@ def _add_projects(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
     @app.post("/api/projects")
     async def new(request: Request) -> Any:
         content = await body(request, workspace)
-        name, kind = content.get("name", "") if isinstance(content, dict) else "", "servo"
-        kind = content.get("kind", "servo") if isinstance(content, dict) else kind
-        if not isinstance(name, str) or len(name) > 120 or kind not in KINDS:
-            raise InvalidValue(
-                "a project needs a name of at most 120 letters and a kind: expected one of "
-                + ", ".join(KINDS)
-            )
+        wanted = f"a name of at most 120 letters and a kind: expected one of {', '.join(KINDS)}"
+        name = expect_kind(content.get("name", ""), str, f"a project needs {wanted}")
+        kind = content.get("kind", "servo")
+        if len(name) > 120 or kind not in KINDS:
+            raise InvalidValue(f"a project needs {wanted}")
         return _whole(workspace.new(_printable(name) or "untitled", kind), queue)
 
     @app.get("/api/projects/{key}")
@@ -97,8 +98,7 @@ def _add_forms(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
     @app.put("/api/projects/{key}/kind")
     async def kind(key: str, request: Request) -> Any:
         project = workspace.project(key)
-        content = await body(request, workspace)
-        wanted = content.get("kind") if isinstance(content, dict) else None
+        wanted = (await body(request, workspace)).get("kind")
         if wanted not in KINDS:
             raise InvalidValue(f"the kind is {str(wanted)[:40]!r}; expected one of {', '.join(KINDS)}")
         project.kind = wanted
@@ -108,10 +108,7 @@ def _add_forms(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
     @app.put("/api/projects/{key}/form")
     async def form(key: str, request: Request) -> Any:
         project = workspace.project(key)
-        content = await body(request, workspace)
-        if not isinstance(content, dict):
-            raise InvalidValue("the form is no object; reload the page")
-        project.form = content
+        project.form = await body(request, workspace)
         workspace.save(project)
         return {"kept": True}
 
@@ -181,8 +178,8 @@ def _add_pages(app: FastAPI) -> None:
         return _static("index.html")
 
 
-async def body(request: Request, workspace: Workspace) -> Any:
-    """The JSON of a request, bounded in size, time and depth."""
+async def body(request: Request, workspace: Workspace) -> dict[str, Any]:
+    """The JSON object of a request, bounded in size, time and depth."""
     most, got = workspace.limits.body_bytes, b""
     try:
         async with asyncio.timeout(workspace.limits.body_seconds):
@@ -190,13 +187,15 @@ async def body(request: Request, workspace: Workspace) -> Any:
                 got += chunk
                 if len(got) > most:
                     raise InvalidValue(f"the request has more than {most} bytes; send less at once")
-        return json.loads(got)
+        content = json.loads(got)
+    except BackemfError:
+        raise
     except TimeoutError:
         raise InvalidValue("the request took too long to arrive; send it again") from None
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, BackemfError):
-            raise
+    except (ValueError, RecursionError):
         raise InvalidValue("the request is no JSON; reload the page") from None
+    wanted = 'expected one such as {"command": "check"}'
+    return expect_kind(content, dict, f"the request is no object; {wanted}")
 
 
 async def _upload(workspace: Workspace, project: Project, request: Request) -> Any:
@@ -223,7 +222,7 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
     except TimeoutError:
         raise InvalidValue(f"{given[:60]!r} took more than {clock:g} s to arrive; send it again") from None
     workspace.project(project.id)  # it may have been deleted meanwhile
-    return workspace.add(project, name, _printable(given)).to_dict()
+    return vars(workspace.add(project, name, _printable(given)))
 
 
 def _printable(text: str) -> str:
@@ -243,7 +242,7 @@ def _whole(project: Project, queue: Queue) -> dict[str, Any]:
 
 
 def _job(job: Job, queue: Queue, brief: bool = False) -> dict[str, Any]:
-    content = {**job.to_dict(), "ahead": queue.ahead(job), "over": job.state in OVER}
+    content = {**vars(job), "ahead": queue.ahead(job), "over": job.state in OVER}
     return content if brief else {**content, "progress": queue.progress(job)}
 
 
@@ -256,11 +255,9 @@ def _static(name: str) -> Response:
     return Response(place.read_bytes(), media_type=kind)
 
 
-async def _refuse(_: Request, error: Exception) -> Response:
-    what, remedy = [*str(error).split("; ", 1), ""][:2]
-    return JSONResponse(
-        {"error": what, "remedy": remedy}, 400 if not isinstance(error, MissingValue) else 404
-    )
+async def _refuse(_request: Request, error: Exception, status: int = 400) -> Response:
+    what, _, remedy = str(error).partition("; ")
+    return JSONResponse({"error": what, "remedy": remedy}, status)
 
 
 async def _unknown(_: Request, error: Exception) -> Response:

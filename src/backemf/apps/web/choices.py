@@ -61,7 +61,8 @@ def _fields(cls: Any) -> list[dict[str, Any]]:
     rows = []
     for f in dataclasses.fields(cls):
         if "unit" in f.metadata:
-            needed = f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-            shown = None if needed or not isinstance(f.default, int | float) else float(f.default)
+            default: Any = f.default
+            needed = default is dataclasses.MISSING
+            shown = None if needed or default is None else float(default)
             rows.append({"name": f.name, "unit": f.metadata["unit"], "needed": needed, "usual": shown})
     return rows

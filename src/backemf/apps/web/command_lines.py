@@ -7,19 +7,18 @@ argument of theirs is a source, or files of the project; an option is a word wit
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...errors import InvalidValue, MissingValue, UnknownName
+from ...errors import MissingValue, UnknownName
 from ...identify.fit_options import CheckWords, FitOptions
-from ...kits.frc.commands import CharacterizeOptions
+from ...kits.frc.commands import CharacterizeWords
 from ...kits.recorder.commands import RecordWords, VirtualWords
 from ...options import options_of
 from ...targets.export_options import ExportOptions
 from ..cli.main import other_commands
-from .form import PART, WORD, FormReader, bare
+from .form import PART, WORD, FormReader
 from .workspace import Project, Workspace
 
 LANES = {"fit": "long", "report": "long", "export": "exports", "virtual": "bus", "record": "bus"}
@@ -101,7 +100,7 @@ class CommandForm(NamedTuple):
     """Adds what the form does not say: where the outputs go."""
 
 
-def line(content: Any, project: Project, workspace: Workspace) -> CommandLine:
+def line(content: dict[str, Any], project: Project, workspace: Workspace) -> CommandLine:
     """The command line of a form.
 
     Args:
@@ -109,19 +108,20 @@ def line(content: Any, project: Project, workspace: Workspace) -> CommandLine:
         project: whose files may be named.
         workspace: gives names to outputs.
 
+    Returns:
+        Its words, and what it writes.
+
     Raises:
         BackemfError: where a value is none that the form offers.
     """
-    if not isinstance(content, dict):
-        raise InvalidValue('the request is no object; expected one such as {"command": "check"}')
-    command = content.get("command")
+    command = str(content.get("command"))
     form = FormReader(content, project, workspace)
-    if isinstance(command, str) and command in COMMANDS:
+    if command in COMMANDS:
         words, outputs = _fill_in(form, COMMANDS[command])
-    elif isinstance(command, str) and command in offered_commands():
+    elif command in offered_commands():
         words, outputs = _fill_in_other(command, form)
     else:
-        raise UnknownName("command", bare(command), COMMANDS)
+        raise UnknownName("command", command[:60], COMMANDS)
     form.refuse_unread()
     return CommandLine(command, [command, *words], outputs, LANES.get(command, "quick"), content)
 
@@ -150,10 +150,9 @@ def _require(key: str, value: Any) -> Any:
 def _word(form: FormReader, key: str) -> str | None:
     """A value that a word, a number, a source or a file is, as text."""
     if key in TEXTS:
-        pattern, wanted = TEXTS[key]
-        return form.text(key, re.compile(pattern), wanted)
+        return form.text(key, TEXTS[key])
     if key in NUMBERS:
-        return form.number(key, *NUMBERS[key])
+        return form.number(key, NUMBERS[key])
     if key == "bench":
         return form.bench()
     return form.source(key) if key in SOURCES else form.file(key)
@@ -163,15 +162,13 @@ def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
     """An option with its value; nothing where the form says nothing."""
     name = f"--{key.replace('_', '-')}"
     if key in LISTS:
-        pattern, wanted = LISTS[key]
-        values = form.texts(key, re.compile(pattern), wanted)
+        values = form.texts(key, LISTS[key])
         values = [",".join(values)] if values and key in JOINED else values
         return [word for value in values for word in (name, value)]
     if key in (*TEXTS, *NUMBERS, *SOURCES, *FILES, "bench"):
         value = _word(form, key)
     else:
-        one = next(one for one in options_of(kind or object) if one.spelled == name)
-        if one.annotation == "bool":
+        if _option_of(kind, key).annotation == "bool":
             return [name] if form.flag(key) else []
         value = form.choice(key, CHOICES[key] if key in CHOICES else choices_of(kind, key))
     return [] if value is None else [name, value]
@@ -179,22 +176,21 @@ def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
 
 def choices_of(kind: Any, key: str) -> list[str]:
     """What an option takes, by its name on the command line."""
-    one = next(one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}")
-    return list(one.choices()) if one.choices is not None else []
+    choices = _option_of(kind, key).choices
+    return list(choices()) if choices is not None else []
 
 
-def _unused_name(stem: str, ending: str) -> Callable[[FormReader, list[str]], Made]:
-    """The output of a command, under a name that is free."""
+def _option_of(kind: Any, key: str) -> Any:
+    return next(one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}")
 
-    def end(form: FormReader, words: list[str]) -> Made:
-        output = form.workspace.unused_name(form.project, stem, ending)
-        return [*words, "-o", output], [output]
 
-    return end
+def _fit(form: FormReader, words: list[str]) -> Made:
+    output = form.unused_name("fit.json")
+    return [*words, "-o", output], [output]
 
 
 def _report(form: FormReader, words: list[str]) -> Made:
-    output = form.workspace.unused_name(form.project, "report", ".html")
+    output = form.unused_name("report.html")
     logs = form.files("logs") if form.get("logs") else []
     rest = [] if form.flag("exports") else ["--no-exports"]
     return [words[0], *logs, *words[1:], *rest, "-o", output], [output]
@@ -203,25 +199,24 @@ def _report(form: FormReader, words: list[str]) -> Made:
 def _export(form: FormReader, words: list[str]) -> Made:
     from ...targets.table import TARGETS
 
-    source, target, into = form.source("source"), form.get("to"), form.file("into")
-    if source is None or not isinstance(target, str):
+    source, target, into = form.source("source"), str(form.get("to") or ""), form.file("into")
+    if source is None or not target:
         raise MissingValue("a source and a target are needed; choose a fit and a simulator")
     name, mark, version = target.partition("@")
     if name not in TARGETS or (mark and not WORD.match(version)):
         raise UnknownName("target", target[:80], TARGETS)
     words = [source, "--to", target, *words]
     if into is not None:
-        ending = ".urdf" if into.lower().endswith(".urdf") else ".xml"
-        output = form.workspace.unused_name(form.project, "model", ending)
+        output = form.unused_name("model.urdf" if into.lower().endswith(".urdf") else "model.xml")
         return [*words, "--into", into, "-o", output], [output]
-    output = form.workspace.unused_name(form.project, name, "")
+    output = form.unused_name(name)
     return [*words, "-o", f"{output}/"], [output]
 
 
 def _virtual(form: FormReader, words: list[str]) -> Made:
     """A servo that is not there, on a port of the project's own."""
     bus = form.choice("bus", choices_of(VirtualWords, "protocol")) or "feetech"
-    link = form.workspace.unused_name(form.project, "servo", "")
+    link = form.unused_name("servo")
     return [words[0], "--protocol", bus, *words[1:], "--link", link, "--seconds", "900"], []
 
 
@@ -230,7 +225,7 @@ def _record(form: FormReader, words: list[str]) -> Made:
     words = ["--bus", bus, *words]
     if form.flag("dry_run"):
         return [*words, "--dry-run"], []
-    output = form.workspace.unused_name(form.project, "logs", "")
+    output = form.unused_name("logs")
     return [*words, "--yes", "-o", output], [output]
 
 
@@ -244,7 +239,7 @@ COMMANDS: dict[str, CommandForm] = {
         FitOptions,
         of_robots="start map firmware joints friction hold_out",
         needs="start",
-        end=_unused_name("fit", ".json"),
+        end=_fit,
     ),
     "report": CommandForm("fit", "sheet robot", end=_report),
     "export": CommandForm("", "method joint", ExportOptions, end=_export),
@@ -254,7 +249,7 @@ COMMANDS: dict[str, CommandForm] = {
         "logs",
         "mechanism name units controller constants max_error max_velocity_error max_effort period delay ratio"
         " motor motors preset map",
-        CharacterizeOptions,
+        CharacterizeWords,
     ),
     "virtual": CommandForm("source", "bench firmware speed", VirtualWords, end=_virtual),
     "record": CommandForm(
@@ -304,6 +299,6 @@ def _fill_in_other(name: str, asked: FormReader) -> Made:
             made += [source] if (source := asked.source(key)) else []
         elif kind == "flag":
             made += [option] if asked.flag(key) else []
-        elif (text := asked.text(key, WORD, "a word")) is not None:
+        elif (text := asked.text(key, (WORD.pattern, "a word"))) is not None:
             made += [option, text]
     return made, []

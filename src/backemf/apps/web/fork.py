@@ -68,7 +68,18 @@ def bound(bounds: Bounds) -> list[str]:
 
 
 def run_alone(run: Command, words: list[str], folder: Path, job: Path, bounds: Bounds) -> int:
-    """Run one command in this process, its output in files of the job."""
+    """Run one command in this process, its output in files of the job.
+
+    Args:
+        run: takes the words and the job's folder.
+        words: of the command line.
+        folder: in which it runs.
+        job: folder of what it prints and how far it is.
+        bounds: what it may use.
+
+    Returns:
+        The exit code.
+    """
     for name, number in (("out.txt", 1), ("err.txt", 2)):
         opened = os.open(job / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(opened, number)

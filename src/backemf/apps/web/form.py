@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from ...errors import InvalidValue, MissingValue, UnknownName
 from .workspace import Project, Workspace, folders
@@ -13,6 +13,30 @@ from .workspace import Project, Workspace, folders
 PART = re.compile(r"^[A-Za-z0-9][A-Za-z0-9.\-]*(/[A-Za-z0-9\-]+)?$")
 WORD = re.compile(r"^[A-Za-z0-9_.][A-Za-z0-9_.\- ]{0,79}$")
 QUANTITY = re.compile(r"^[0-9.+\-][A-Za-z0-9.+\-*/^() °%]{0,79}$")
+LONGEST = 200
+"""Words of one list."""
+Shape = tuple[str, str]
+"""The pattern that a text must match, and what is expected in words, with an example."""
+T = TypeVar("T")
+
+
+def expect_kind(value: Any, kind: type[T], complaint: str) -> T:
+    """A value that a browser sent, of the kind that JSON should have there.
+
+    Args:
+        value: as it came.
+        kind: `str`, `list` or `dict`.
+        complaint: what is said otherwise, with what to do.
+
+    Returns:
+        The value.
+
+    Raises:
+        InvalidValue: it is of another kind.
+    """
+    if not isinstance(value, kind):
+        raise InvalidValue(complaint)
+    return value
 
 
 @dataclass
@@ -25,43 +49,49 @@ class FormReader:
     read: set[str] = field(default_factory=lambda: {"command"})
 
     def get(self, key: str) -> Any:
+        """A value as it came; None where the form leaves it empty."""
         self.read.add(key)
         value = self.content.get(key)
         return None if value in ("", [], {}) else value
 
-    def text(self, key: str, pattern: re.Pattern[str], wanted: str) -> str | None:
+    def text(self, key: str, shape: Shape) -> str | None:
+        """Text of a shape; None where the form has none."""
         value = self.get(key)
-        return None if value is None else self._match(key, value, pattern, wanted)
+        return None if value is None else _match(key, value, shape)
 
-    def texts(self, key: str, pattern: re.Pattern[str], wanted: str) -> list[str]:
-        values = self.get(key) or []
-        if not isinstance(values, list) or len(values) > 200:
-            raise InvalidValue(f"{key} is {_short(values)}; expected a list such as [{wanted}]")
-        return [self._match(key, value, pattern, wanted) for value in values]
+    def texts(self, key: str, shape: Shape) -> list[str]:
+        """Several texts of a shape, as many as the form has."""
+        values = self._list(key, LONGEST, f"a list such as [{shape[1]}]")
+        return [_match(key, value, shape) for value in values]
 
-    def _match(self, key: str, value: Any, pattern: re.Pattern[str], wanted: str) -> str:
-        if not isinstance(value, str) or not pattern.match(value):
-            raise InvalidValue(f"{key} is {_short(value)}; expected {wanted}")
-        return value
+    def _list(self, key: str, most: int, wanted: str) -> list[Any]:
+        complaint = f"{key} is {_short(self.get(key))}; expected {wanted}"
+        values = expect_kind(self.get(key) or [], list, complaint)
+        if len(values) > most:
+            raise InvalidValue(complaint)
+        return values
 
     def choice(self, key: str, valid: Sequence[str]) -> str | None:
+        """One of the valid words; None where the form chooses none."""
         value = self.get(key)
         if value is not None and value not in valid:
-            raise UnknownName(key, bare(value), valid)
+            raise UnknownName(key, str(value)[:60], valid)
         return value
 
     def flag(self, key: str) -> bool:
+        """Whether a box is ticked."""
         return self.get(key) is True
 
-    def number(self, key: str, low: float, high: float) -> str | None:
-        value = self.get(key)
+    def number(self, key: str, ends: tuple[float, float]) -> str | None:
+        """A number between two ends as a word of a command line; None where the form has none."""
+        value, (low, high) = self.get(key), ends
         if value is None:
             return None
         try:
-            number = float(value)
-        except (TypeError, ValueError):
+            number = float(str(value))
+        except ValueError:
             number = float("nan")
-        if isinstance(value, bool) or not low <= number <= high:
+        if not low <= number <= high:
             raise InvalidValue(f"{key} is {_short(value)}; expected a number from {low:g} to {high:g}")
         return f"{number:.12g}"
 
@@ -71,50 +101,51 @@ class FormReader:
         return None if value is None else self._known_file(key, value)
 
     def files(self, key: str) -> list[str]:
-        values = self.get(key) or []
-        if not isinstance(values, list) or len(values) > self.workspace.limits.project_files:
-            raise InvalidValue(f"{key} is {_short(values)}; expected a list of files")
+        """Files or folders of the project, at least one."""
+        values = self._list(key, self.workspace.limits.project_files, "a list of files")
         if not values:
             raise MissingValue("no file is chosen; choose at least one recording above")
         return [self._known_file(key, value) for value in values]
 
     def _known_file(self, key: str, value: Any) -> str:
-        if isinstance(value, str) and (value in self.project.files or value in folders(self.project)):
-            return value
-        raise MissingValue(f"{key}: there is no file {_short(value)} in this project; upload it first")
+        if value not in [*self.project.files, *folders(self.project)]:
+            raise MissingValue(f"{key}: there is no file {_short(value)} in this project; upload it first")
+        return value
 
     def source(self, key: str) -> str | None:
         """A part of the catalogue, a file, or a joint of a model: `arm.xml#elbow`."""
         value = self.get(key)
         if value is None:
             return None
-        if isinstance(value, str):
-            name, mark, joint = value.partition("#")
-            if name in self.project.files and (not mark or WORD.match(joint)):
-                return value
-            if PART.match(value):
-                return value
         wanted = "a part of the catalogue such as sts3215-7.4v, or a file of this project"
-        raise InvalidValue(f"{key} is {_short(value)}; expected {wanted}")
+        complaint = f"{key} is {_short(value)}; expected {wanted}"
+        name, mark, joint = expect_kind(value, str, complaint).partition("#")
+        if name in self.project.files and (not mark or WORD.match(joint)):
+            return value
+        if not PART.match(value):
+            raise InvalidValue(complaint)
+        return value
 
-    def bench(self, key: str = "bench") -> str | None:
+    def bench(self) -> str | None:
         """A bench from the words of a form: {"kind": "pendulum", "mass": "0.2 kg"}."""
         from ...physics.bench import BENCHES
         from ...physics.quantity import quantities_of
 
-        value = self.get(key)
+        value = self.get("bench")
         if value is None:
             return None
-        if not isinstance(value, dict) or value.get("kind") not in BENCHES:
-            raise UnknownName("bench", bare(value), BENCHES)
-        kind = value["kind"]
+        example = 'an object such as {"kind": "pendulum", "mass": "0.2 kg"}'
+        content = expect_kind(value, dict, f"bench is {_short(value)}; expected {example}")
+        kind = str(content.get("kind"))
+        if kind not in BENCHES:
+            raise UnknownName("bench", kind[:60], BENCHES)
         known = quantities_of(BENCHES[kind])
         words = [kind]
-        for name, number in value.items():
+        for name, number in content.items():
             if name == "kind" or number in ("", None):
                 continue
             if name not in known:
-                raise UnknownName(f"word of {kind}", bare(name), known)
+                raise UnknownName(f"word of {kind}", name[:60], known)
             text = str(number).strip()
             if not QUANTITY.match(text):
                 raise InvalidValue(
@@ -123,16 +154,24 @@ class FormReader:
             words.append(f"{name}={text.replace(' ', '')}")
         return " ".join(words)
 
+    def unused_name(self, kind: str) -> str:
+        """A name for what a command writes: fit-1.json for fit.json."""
+        return self.workspace.unused_name(self.project, kind)
+
     def refuse_unread(self) -> None:
         """Refuse what nobody asked for."""
         left = sorted(set(self.content) - self.read)
         if left:
-            raise UnknownName("word of this command", bare(left[0]), self.read)
+            raise UnknownName("word of this command", left[0][:60], self.read)
+
+
+def _match(key: str, value: Any, shape: Shape) -> str:
+    pattern, wanted = shape
+    complaint = f"{key} is {_short(value)}; expected {wanted}"
+    if not re.match(pattern, expect_kind(value, str, complaint)):
+        raise InvalidValue(complaint)
+    return value
 
 
 def _short(value: Any) -> str:
     return repr(value)[:80]
-
-
-def bare(value: Any) -> str:
-    return value[:60] if isinstance(value, str) else _short(value)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -53,9 +54,6 @@ class Job:
     stopped: bool = False
     """Whether a person ended it."""
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 class Queue:
     """Lanes of jobs: quick commands do not wait for fits."""
@@ -86,12 +84,15 @@ class Queue:
                 self.jobs[job.id] = job
 
     def folder(self, job: Job) -> Path:
+        """Where a job's state, answer and progress are kept."""
         return self.workspace.root / "state" / job.project / "jobs" / job.id
 
     def of(self, project: Project) -> list[Job]:
+        """Every job of a project, the oldest first."""
         return sorted((j for j in self.jobs.values() if j.project == project.id), key=lambda j: j.at)
 
     def job(self, project: Project, key: str) -> Job:
+        """A project's job of this id."""
         job = self.jobs.get(key)
         if job is None or job.project != project.id:
             raise MissingValue("there is no such command in this project; look at its list")
@@ -108,17 +109,7 @@ class Queue:
         total = sum(map(len, self._waiting.values())) + len(self._running)
         if mine >= self.limits.waiting_each or total >= self.limits.waiting:
             raise InvalidValue(f"{max(mine, total)} commands wait already; stop one, or wait for one to end")
-        job = Job(
-            id=fresh(),
-            project=project.id,
-            command=line.command,
-            asked=line.asked,
-            words=line.words,
-            shown=line.shown,
-            lane=line.lane,
-            outputs=line.outputs,
-            at=now(),
-        )
+        job = Job(id=fresh(), project=project.id, at=now(), shown=line.shown, **line._asdict())
         self.folder(job).mkdir(parents=True)
         self.jobs[job.id] = job
         self._save(job)
@@ -128,8 +119,6 @@ class Queue:
         return job
 
     def _forget(self, project: Project) -> None:
-        import shutil
-
         over = [j for j in self.of(project) if j.state in OVER and not j.made]
         for job in over[: max(0, len(over) - KEPT)]:
             self.jobs.pop(job.id, None)
@@ -144,7 +133,6 @@ class Queue:
 
     async def _run(self, job: Job) -> None:
         began = asyncio.get_running_loop().time()
-        code = 2
         try:
             project = self.workspace.project(job.project)
             job.state, job.began = "running", now()
@@ -257,7 +245,7 @@ class Queue:
 
     def _save(self, job: Job) -> None:
         if self.folder(job).is_dir():
-            keep(self.folder(job) / "job.json", job.to_dict())
+            keep(self.folder(job) / "job.json", vars(job))
 
     async def warm(self) -> None:
         """Start a worker before the first command wants one."""
@@ -265,6 +253,7 @@ class Queue:
             await self.workers.warm()
 
     async def close(self) -> None:
+        """End the workers, and wait until every job that ran has noticed."""
         await self.workers.close()
         for task in list(self._running.values()):
             with contextlib.suppress(Exception):

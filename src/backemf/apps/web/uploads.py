@@ -13,21 +13,8 @@ from typing import NamedTuple
 
 from ...errors import InvalidValue
 
-RECORDINGS = (
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".json",
-    ".jsonl",
-    ".npz",
-    ".npy",
-    ".mat",
-    ".parquet",
-    ".mcap",
-    ".wpilog",
-    ".yaml",
-    ".yml",
-)
+BINARY = (".npz", ".npy", ".mat", ".parquet", ".mcap", ".wpilog")
+RECORDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", *BINARY, ".yaml", ".yml")
 MODELS = (".xml", ".mjcf", ".urdf")
 MESHES = (".stl", ".obj", ".msh", ".png")
 OTHERS = (".toml", ".py")
@@ -98,11 +85,20 @@ class UnpackedSize(NamedTuple):
 
 
 def refusal(words: Iterable[str], folder: Path, most: UnpackedSize) -> str:
-    """Why the files that a command names are too large to be read; nothing where they are not."""
+    """Why the files that a command names are too large to be read.
+
+    Args:
+        words: of the command line, files and folders among them.
+        folder: in which they lie.
+        most: what one file may unpack to.
+
+    Returns:
+        A sentence with a remedy; empty where all may be read.
+    """
     for path in _files(words, folder):
-        size = UnpackedSize()
+        measure = MEASURED.get(path.suffix.lower())
         try:
-            size = MEASURED.get(path.suffix.lower(), _plain)(path, most)
+            size = UnpackedSize() if measure is None else measure(path, most)
         except Exception:  # a broken file: its reader says so, in words
             continue
         name = path.relative_to(folder).as_posix()
@@ -122,10 +118,6 @@ def _files(words: Iterable[str], folder: Path) -> Iterator[Path]:
             yield path
         elif path.is_dir():
             yield from (p for p in sorted(path.rglob("*")) if p.is_file())
-
-
-def _plain(path: Path, most: UnpackedSize) -> UnpackedSize:
-    return UnpackedSize()
 
 
 def _lines(path: Path, most: UnpackedSize) -> UnpackedSize:

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from ..cli.terminal import Json, option, print_json
+from ...options import Terminal, option, options
+from ..cli.command_builder import command
+from ..cli.inputs import CommandWords
 
 
-def web(
-    port: Annotated[int, option("The port to serve on; 0 takes any that is free.")] = 0,
-    no_open: Annotated[bool, option("Print the address and leave the browser alone.", "--no-open")] = False,
-    folder: Annotated[
-        Path, option("Where uploads and results are kept, for the next time as well.", metavar="FOLDER")
-    ] = Path("backemf-web"),
-    json: Json = False,
-) -> None:
+@options
+class WebWords(CommandWords):
+    """What one may ask of `web`."""
+
+    port: int = option(default=0, help="The port to serve on; 0 takes any that is free.")
+    no_open: bool = option(default=False, help="Print the address and leave the browser alone.")
+    folder: Path = option(
+        default=Path("backemf-web"), help="Where uploads and results are kept, for the next time as well."
+    )
+
+
+@command(WebWords, has_findings=False)
+def web(options: WebWords, terminal: Terminal) -> None:
     """Open the app in a browser: the same commands, by clicking. For this machine alone.
 
     Example: backemf web --port 0 --no-open
     """
     from .web_server import serve
 
+    folder = options.folder
+
     def open_browser(address: str) -> None:
-        if json:
-            print_json({"address": address, "folder": folder})
-        else:
-            typer.echo(address)
+        terminal.announce({"address": address, "folder": folder}, address)
         typer.echo(f"uploads and results are kept in {folder}; Ctrl-C ends the server", err=True)
-        sys.stdout.flush()
-        if not no_open:
+        if not options.no_open:
             import webbrowser
 
             webbrowser.open(address)
 
-    serve(folder, port=port, program=[sys.executable, "-m", "backemf.apps.web.worker"], told=open_browser)
+    program = [sys.executable, "-m", "backemf.apps.web.worker"]
+    serve(folder, port=options.port, program=program, told=open_browser)

@@ -8,11 +8,22 @@ import secrets
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ...errors import InvalidValue, NotAvailable
 from .workspace import JobLimits
 
 HOST = "127.0.0.1"
+SILENT: dict[str, Any] = {"log_level": "critical", "access_log": False, "server_header": False}
+BOUNDED: dict[str, Any] = {
+    "http": "h11",
+    "ws": "none",
+    "h11_max_incomplete_event_size": 32768,
+    "limit_concurrency": 256,
+    "timeout_keep_alive": 30,
+    "timeout_graceful_shutdown": 3,
+}
+"""What one connection, and all of them, may keep busy; times in seconds."""
 
 
 def serve(
@@ -23,7 +34,19 @@ def serve(
     told: Callable[[str], None],
     limits: JobLimits | None = None,
 ) -> None:
-    """Serve a workspace on loopback alone; `program` starts a worker, `told` hears the address."""
+    """Serve a workspace on loopback alone, until Ctrl-C.
+
+    Args:
+        folder: of the workspace, made where it is not there.
+        port: to serve on; 0 takes any that is free.
+        program: starts a worker.
+        told: hears the address, with its token, once it answers.
+        limits: what a browser may ask for at most.
+
+    Raises:
+        InvalidValue: the port or the folder cannot be used.
+        NotAvailable: the packages of a server are not installed.
+    """
     try:
         import uvicorn
 
@@ -45,19 +68,7 @@ def serve(
         queue = Queue(workspace, workers(program), most)
         hosts = [f"{name}:{own}" for name in (HOST, "localhost")]
         app = Guard(application(workspace, queue), token, hosts, f"backemf-{own}")
-        config = uvicorn.Config(
-            app,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            http="h11",
-            ws="none",
-            h11_max_incomplete_event_size=32768,
-            limit_concurrency=256,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=3,
-        )
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(uvicorn.Config(app, **SILENT, **BOUNDED))
         serving = asyncio.create_task(server.serve(sockets=[opened]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)

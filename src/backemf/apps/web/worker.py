@@ -40,12 +40,19 @@ class JobProgress:
             raise KeyboardInterrupt
 
     def words(self, text: str, share: float | None) -> None:
+        """What is being done, and how much of it all is done, where that is known."""
         self._may_stop()
         self._said |= {"text": text, **({} if share is None else {"share": share})}
         self._note(self._said)
 
     def step(self, problem: Any, x: Any, cost: float) -> None:
-        """A step of a fit that improved."""
+        """A step of a fit that improved.
+
+        Args:
+            problem: what is fitted.
+            x: the free numbers, scaled as the search has them.
+            cost: what is left, which nobody draws.
+        """
         self._may_stop()
         self._steps += 1
         if time.monotonic() - self._drawn < DRAWN:

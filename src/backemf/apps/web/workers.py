@@ -23,13 +23,29 @@ LINE = 1 << 20
 class Workers(Protocol):
     """Where commands run: `run` comes back with the exit code, negative for a signal."""
 
-    async def run(self, key: str, words: Sequence[str], folder: Path, job: Path, bounds: Bounds) -> int: ...
+    async def run(self, key: str, words: Sequence[str], folder: Path, job: Path, bounds: Bounds) -> int:
+        """Run a command to its end.
 
-    def stop(self, key: str, kindly: bool) -> None: ...
+        Args:
+            key: of the job, to stop it by.
+            words: of the command line.
+            folder: in which it runs.
+            job: folder of what it prints and how far it is.
+            bounds: what it may use.
 
-    async def warm(self) -> None: ...
+        Returns:
+            The exit code; the negative number of the signal that ended it; LOST where the worker went away.
+        """
+        ...
 
-    async def close(self) -> None: ...
+    def stop(self, key: str, kindly: bool) -> None:
+        """End a command: with what it has found so far, or at once."""
+
+    async def warm(self) -> None:
+        """Load what commands need, before the first of them."""
+
+    async def close(self) -> None:
+        """End every worker."""
 
 
 def workers(program: Sequence[str]) -> Workers:
@@ -38,7 +54,7 @@ def workers(program: Sequence[str]) -> Workers:
     return Copies(program) if sys.platform == "linux" else Programs(program)
 
 
-class Copies:
+class Copies(Workers):
     """One loaded program that makes a copy of itself for every command."""
 
     def __init__(self, program: Sequence[str]):
@@ -97,8 +113,7 @@ class Copies:
             return LOST
         end: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._ends[key] = end
-        asked = {"id": key, "words": list(words), "folder": str(folder), "job": str(job)}
-        line = json.dumps({**asked, "bounds": bounds._asdict()}).encode() + b"\n"
+        line = json.dumps({"id": key, **_question(words, folder, job, bounds)}).encode() + b"\n"
         try:
             self._process.stdin.write(line)
             await self._process.stdin.drain()
@@ -129,19 +144,15 @@ class Copies:
             await self._listening
 
 
-class Programs:
+class Programs(Workers):
     """A new program for every command."""
 
     def __init__(self, program: Sequence[str]):
         self._program = list(program)
         self._running: dict[str, subprocess.Popen[Any]] = {}
 
-    async def warm(self) -> None:
-        """Nothing can be loaded beforehand."""
-
     async def run(self, key: str, words: Sequence[str], folder: Path, job: Path, bounds: Bounds) -> int:
-        asked: dict[str, Any] = {"words": list(words), "folder": str(folder), "job": str(job)}
-        line = json.dumps({**asked, "bounds": bounds._asdict()})
+        line = json.dumps(_question(words, folder, job, bounds))
         group: dict[str, Any] = {}
         if sys.platform == "win32":
             group["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
@@ -165,6 +176,11 @@ class Programs:
     async def close(self) -> None:
         for process in list(self._running.values()):
             process.kill()
+
+
+def _question(words: Sequence[str], folder: Path, job: Path, bounds: Bounds) -> dict[str, Any]:
+    """What `fork` is asked, as JSON."""
+    return {"words": list(words), "folder": str(folder), "job": str(job), "bounds": bounds._asdict()}
 
 
 def _worker_environment() -> dict[str, str]:

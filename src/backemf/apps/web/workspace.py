@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ ID = re.compile(r"^[0-9a-f]{12}$")
 
 
 def now() -> str:
+    """The time, as ISO text in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -48,9 +49,6 @@ class File:
     """The job that wrote it; empty for an upload."""
     at: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(kw_only=True)
 class Project:
@@ -65,7 +63,8 @@ class Project:
     """What a person has typed so far: the page's own, kept for the next time."""
 
     def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "files": [f.to_dict() for f in self.files.values()]}
+        """As it is kept, and as the browser has it."""
+        return {**vars(self), "files": [dict(vars(f)) for f in self.files.values()]}
 
     @property
     def bytes(self) -> int:
@@ -99,17 +98,21 @@ class Workspace:
         os.close(self._lock)
 
     def project(self, key: str) -> Project:
+        """The project of this id."""
         if not ID.match(key) or key not in self.projects:
             raise MissingValue("there is no such project; it may have been deleted in another window")
         return self.projects[key]
 
     def files(self, project: Project) -> Path:
+        """The folder of a project's files: what its commands see."""
         return self.root / "files" / project.id
 
     def state(self, project: Project) -> Path:
+        """The folder of what is known of a project, which no command sees."""
         return self.root / "state" / project.id
 
     def new(self, name: str, kind: str) -> Project:
+        """A project without files."""
         if len(self.projects) >= self.limits.projects:
             raise InvalidValue(
                 f"there are {len(self.projects)} projects, which is the most; delete one that is done with"
@@ -122,9 +125,11 @@ class Workspace:
         return project
 
     def save(self, project: Project) -> None:
+        """Keep what is known of a project for the next server."""
         keep(self.state(project) / "project.json", {"format": FORMAT, **project.to_dict()})
 
     def delete(self, project: Project) -> None:
+        """Forget a project, with every file of it."""
         self.projects.pop(project.id, None)
         shutil.rmtree(self.files(project), ignore_errors=True)
         shutil.rmtree(self.state(project), ignore_errors=True)
@@ -136,7 +141,16 @@ class Workspace:
         return self.files(project) / project.files[name].name
 
     def room(self, project: Project, name: str, size: int) -> None:
-        """Refuse a file for which there is no room."""
+        """Refuse a file for which there is no room.
+
+        Args:
+            project: that would have it.
+            name: that it would have; another file of this name makes room.
+            size: so far [bytes].
+
+        Raises:
+            InvalidValue: the file is too large, or the project too full.
+        """
         most = self.limits
         if size > most.file_bytes:
             raise InvalidValue(
@@ -151,7 +165,17 @@ class Workspace:
             raise InvalidValue(f"this project has {len(project.files)} files, which is the most; delete some")
 
     def add(self, project: Project, name: str, given: str, made_by: str = "") -> File:
-        """Take a file that was written into the project's folder into its list."""
+        """Take a file that was written into the project's folder into its list.
+
+        Args:
+            project: that has it.
+            name: in the project's folder.
+            given: what its owner calls it.
+            made_by: the job that wrote it; empty for an upload.
+
+        Returns:
+            Its row of the list.
+        """
         size = (self.files(project) / name).stat().st_size
         added = File(name=name, given=given, bytes=size, made_by=made_by, at=now())
         project.files[name] = added
@@ -159,7 +183,16 @@ class Workspace:
         return added
 
     def take_outputs(self, project: Project, place: str, job: str) -> list[str]:
-        """Take what a command wrote: a file, or every file of a folder."""
+        """Take what a command wrote: a file, or every file of a folder.
+
+        Args:
+            project: in whose folder it lies.
+            place: of the file or folder there.
+            job: that wrote it.
+
+        Returns:
+            Names of the files.
+        """
         root = self.files(project)
         path = root / place
         found = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
@@ -169,17 +202,20 @@ class Workspace:
         return names
 
     def remove(self, project: Project, name: str) -> None:
+        """Delete a file of a project."""
         path = self.file(project, name)
         path.unlink(missing_ok=True)
         del project.files[name]
         self.save(project)
 
-    def unused_name(self, project: Project, stem: str, ending: str) -> str:
-        """A name that no file or folder of the project has: fit-1.json, fit-2.json."""
+    def unused_name(self, project: Project, kind: str) -> str:
+        """A name that no file or folder of the project has, and nobody else is given: fit-1.json, fit-2.json
+        for a kind such as fit.json."""
+        stem, dot, ending = kind.partition(".")
         tops = {name.partition("/")[0].lower() for name in project.files}
         root, k = self.files(project), 1
         while True:
-            name = f"{stem}-{k}{ending}"
+            name = f"{stem}-{k}{dot}{ending}"
             promised = (project.id, name) in self._promised
             if not promised and name.lower() not in tops and not (root / name).exists():
                 self._promised.add((project.id, name))
@@ -256,9 +292,6 @@ class JobLimits:
     """Of one file that a command writes."""
     answer_bytes: int = 64 << 20
     """Of what a command prints."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def wall(cpu: float) -> float:

@@ -144,21 +144,18 @@ def physics_code() -> str:
 @functools.lru_cache(maxsize=8)
 def _code(text: bytes) -> str:
     """A hash of what a source does: of its syntax tree without strings that stand alone, as docstrings do."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list):
-                block[:] = [line for line in block if not _is_text(line)]
+    tree = _TextRemover().visit(ast.parse(text))
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def _is_text(line: ast.AST) -> bool:
-    return (
-        isinstance(line, ast.Expr)
-        and isinstance(line.value, ast.Constant)
-        and isinstance(line.value.value, str)
-    )
+class _TextRemover(ast.NodeTransformer):
+    """Removes strings that stand alone."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        match node.value:
+            case ast.Constant(value=str()):
+                return None
+        return node
 
 
 def name_of(*parts: object) -> str:

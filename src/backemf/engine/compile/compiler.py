@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from .lower import LoweredHosted, LoweredSignals, LoweredSystem
 
 
+@dataclasses.dataclass(frozen=True)
 class Structure:
     """A system without its numbers: equal for systems that can share compiled code."""
 
-    def __init__(self, system: System):
-        self.system, self.classes = system, frozenset(_classes(system))
-        self._key = system.key, self.classes
+    system: System = dataclasses.field(compare=False)
+    key: tuple = dataclasses.field(init=False, repr=False)
+    classes: frozenset[type] = dataclasses.field(init=False, repr=False)
 
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Structure) and self._key == other._key
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.system.key)
+        object.__setattr__(self, "classes", frozenset(_classes(self.system)))
 
     def of_states(self) -> Structure:
         """The same with outputs that do not matter, for code that does not observe."""
@@ -53,26 +52,20 @@ def _classes(owner: Any) -> set[type]:
 
 def lowered_hosted(system: HostedSystem) -> LoweredHosted:
     """An attached system lowered, once for all that share its structure: several targets write the same."""
-    return _lowered_hosted(Structure(system))
+    return _lower_shared(Structure(system), "lower_hosted")
 
 
 def lowered_signals(system: HostedSystem) -> LoweredSignals:
     """Its signals likewise."""
-    return _lowered_signals(Structure(system))
+    return _lower_shared(Structure(system), "lower_signals")
 
 
-@functools.lru_cache(maxsize=32)
-def _lowered_hosted(structure: Structure) -> LoweredHosted:
-    from .lower import lower_hosted
+@functools.lru_cache(maxsize=64)
+def _lower_shared(structure: Structure, function: str) -> Any:
+    """What a function of `lower.py` makes of a hosted system."""
+    from . import lower
 
-    return lower_hosted(cast("HostedSystem", structure.system))
-
-
-@functools.lru_cache(maxsize=32)
-def _lowered_signals(structure: Structure) -> LoweredSignals:
-    from .lower import lower_signals
-
-    return lower_signals(cast("HostedSystem", structure.system))
+    return getattr(lower, function)(structure.system)
 
 
 def kernel(
@@ -83,27 +76,41 @@ def kernel(
     delayed: bool,
     fallback: bool,
 ) -> Callable[..., None]:
-    """A compiled loop; where that cannot be, the reference in its place (with `fallback`),
-    or an error that says why."""
+    """A compiled loop; where that cannot be, the reference in its place.
+
+    Args:
+        kind: 'trajectory', 'cost', 'sensitivities', 'normal', or 'lanes' for eight candidates at a time.
+        structure: of the system.
+        free: parameters, by path, that derivatives are taken in.
+        start: states whose start values are free too.
+        delayed: whether inputs change between samples.
+        fallback: whether the reference may take its place.
+
+    Returns:
+        A function with the arguments of `loops.ARGUMENTS`.
+
+    Raises:
+        NotLowered: it cannot be compiled, and there is no fallback.
+    """
     if kind in ("trajectory", "cost", "lanes"):
         free, start = (), ()  # without derivatives it does not matter what is free
     if kind == "trajectory":
         structure = structure.of_states()
-    loops = _kernel(kind, structure, free, start, delayed or DELAY in free)
-    if not isinstance(loops, NotLowered):
+    loops, cause = _kernel(kind, structure, free, start, delayed or DELAY in free)
+    if cause is None:
         return loops.kernel
     if not fallback:
-        raise loops
+        raise cause
     from .. import reference as plain
 
-    _warn(str(loops))
+    _warn(str(cause))
     return plain.kernel(kind, structure.system, free, start)
 
 
 @functools.lru_cache(maxsize=256)
 def _kernel(
     kind: str, structure: Structure, free: tuple[str, ...], start: tuple[str, ...], delayed: bool
-) -> types.ModuleType | NotLowered:
+) -> tuple[Any, NotLowered | None]:
     def write() -> str:
         from .loops import kernel_source  # imports JAX, which a kernel found on the disk does not need
 
@@ -138,12 +145,12 @@ def stepper(structure: Structure) -> Any:
         return stepper_source(lower(structure.system))
 
     structure = structure.of_states()
-    module = _load(structure.name("stepper"), write)
-    if not isinstance(module, NotLowered):
+    module, cause = _load(structure.name("stepper"), write)
+    if cause is None:
         return module
     from .. import reference as plain
 
-    _warn(str(module))
+    _warn(str(cause))
     return plain.PlainStepper(structure.system)
 
 
@@ -160,24 +167,29 @@ def step_functions(structure: Structure) -> types.ModuleType:
         return callable_source(lowered, lower_begin(cast("HostedSystem", structure.system), lowered.graph))
 
     structure = structure.of_states()
-    module = _load(structure.name("called", "begin"), write)
-    if isinstance(module, NotLowered):
-        raise module
+    module, cause = _load(structure.name("called", "begin"), write)
+    if cause is not None:
+        raise cause
     return module
 
 
-def _load(name: str | None, write: Callable[[], str]) -> types.ModuleType | NotLowered:
-    """A compiled module, or the reason why there is none."""
+def _load(name: str | None, write: Callable[[], str]) -> tuple[Any, NotLowered | None]:
+    """(a compiled module, None), or (None, the reason why there is none): also that is remembered."""
     try:
-        return cache.load(name, write)
+        return cache.load(name, write), None
     except NotLowered as cause:
-        return cause
+        return None, cause
+    except RecursionError as error:
+        return None, _not_compiled(error)
     except Exception as error:
-        if not (type(error).__module__.startswith("numba") or isinstance(error, RecursionError)):
+        if not type(error).__module__.startswith("numba"):
             raise
-        return NotLowered(
-            f"numba could not compile its step ({type(error).__name__}: {str(error).strip().splitlines()[0]})"
-        )
+        return None, _not_compiled(error)
+
+
+def _not_compiled(error: Exception) -> NotLowered:
+    said = str(error).strip().splitlines()[0]
+    return NotLowered(f"numba could not compile its step ({type(error).__name__}: {said})")
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from ...errors import NotLowered
 from .trace import COMMUTE, Flat, Operand, TracedOperation, TracedValue
@@ -58,11 +58,21 @@ class Node:
     @property
     def number(self) -> float:
         """A constant's value."""
-        assert isinstance(self.value, (int, float))
-        return float(self.value)
+        assert self.op == "constant"
+        return float(cast("float", self.value))
 
     def is_constant(self, value: float) -> bool:
+        """Whether it is this number."""
         return self.op == "constant" and self.value == value
+
+    def as_form(self, graph: Graph) -> Form:
+        """As a tangent, which may have come out as the number zero of its graph."""
+        if graph.is_zero(self):
+            return ZERO
+        raise NotLowered(
+            "a derivative that is a number rather than a tangent; a compiled derivative has only linear"
+            " operations on tangents"
+        )
 
 
 class Graph:
@@ -83,9 +93,11 @@ class Graph:
         return self._known[key]
 
     def constant(self, value: float | bool) -> Node:
+        """The node of a number or a truth value."""
         return self._node("constant", (), Level.CONSTANT, value)
 
     def leaf(self, name: str, level: Level) -> Node:
+        """The node of what the loop provides under a name."""
         return self._node("leaf", (), level, name)
 
     def apply(self, op: str, *operands: Node) -> Node:
@@ -122,6 +134,7 @@ class Graph:
     # Coefficients of linear forms follow the algebra of derivatives, in which zero times anything is zero.
 
     def product(self, a: Node, b: Node) -> Node:
+        """Of two coefficients."""
         for x, y in ((a, b), (b, a)):
             if x.is_constant(0.0):
                 return x
@@ -132,6 +145,7 @@ class Graph:
         return self.apply("mul", a, b)
 
     def total(self, a: Node, b: Node) -> Node:
+        """Of two coefficients."""
         for x, y in ((a, b), (b, a)):
             if x.is_constant(0.0):
                 return y
@@ -159,6 +173,20 @@ class Form(NamedTuple):
     lanes: dict[str, Node]
     seeds: dict[int, Node]
 
+    def as_form(self, graph: Graph) -> Form:
+        """Itself."""
+        return self
+
+    @property
+    def vectors(self) -> list[str]:
+        """The lane vectors that it is made of."""
+        return list(self.lanes)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The scalar terms that it is made of."""
+        return [*self.lanes.values(), *self.seeds.values()]
+
 
 ZERO = Form({}, {})
 
@@ -170,6 +198,16 @@ class LaneChoice(NamedTuple):
     no: str | None
     yes: str | None
 
+    @property
+    def vectors(self) -> list[str]:
+        """The lane vectors that it is made of."""
+        return [name for name in (self.no, self.yes) if name is not None]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The scalar terms that it is made of."""
+        return [self.condition]
+
 
 @dataclass
 class Tangents:
@@ -179,6 +217,7 @@ class Tangents:
     vectors: dict[str, Form | LaneChoice] = field(default_factory=dict)
 
     def scale(self, form: Form, factor: Node) -> Form:
+        """A tangent times a number."""
         if len(form.lanes) > 1 and not (factor.is_constant(1.0) or factor.is_constant(-1.0)):
             form = self.single_vector(form)  # one product per lane rather than one per term
 
@@ -189,15 +228,25 @@ class Tangents:
         return Form(each(form.lanes), each(form.seeds))
 
     def sum(self, a: Form, b: Form) -> Form:
+        """Of two tangents."""
+
         def each(x: dict[_K, Node], y: dict[_K, Node]) -> dict[_K, Node]:
             return {**x, **y, **{k: self.graph.total(x[k], y[k]) for k in x if k in y}}
 
         return Form(each(a.lanes, b.lanes), each(a.seeds, b.seeds))
 
     def select(self, condition: Node, no: Form, yes: Form) -> Form:
-        """Where every vector is a state's, the coefficients are chosen, once for all lanes. A vector computed
-        on the way may be infinite in the branch that is not taken, and 0 times infinity is not 0: there the
-        vectors are.
+        """One of two tangents. Where every vector is a state's, the coefficients are chosen, once for all
+        lanes. A vector computed on the way may be infinite in the branch that is not taken, and 0 times
+        infinity is not 0: there the vectors are.
+
+        Args:
+            condition: which one.
+            no: where it is false.
+            yes: where it is true.
+
+        Returns:
+            The tangent.
         """
         if any(k.startswith("t") for k in (*no.lanes, *yes.lanes)):
             return self._vector(LaneChoice(condition, self._name(no), self._name(yes)))
@@ -232,7 +281,16 @@ def _is_single(form: Form) -> bool:
 
 
 def evaluate(flat: Flat, given: Sequence[Node | Form], tangents: Tangents) -> list[Node | Form]:
-    """Put nodes and forms in for the arguments of a traced function; give what its results become."""
+    """Put nodes and forms in for the arguments of a traced function.
+
+    Args:
+        flat: the function.
+        given: for each argument a node, or a form where it is a tangent.
+        tangents: collects the lane vectors on the way; its graph takes the nodes.
+
+    Returns:
+        What the results become.
+    """
     graph = tangents.graph
     known: dict[TracedValue, Node | Form] = dict(zip(flat.arguments, given, strict=True))
     needed, uses = _needed_values(flat)
@@ -259,13 +317,13 @@ def nodes(results: Sequence[Node | Form]) -> list[Node]:
     return plain
 
 
-def _needed_values(flat: Flat) -> tuple[set[TracedValue], Counter]:
-    """The values that the results depend on, and how often each is used."""
-    uses: Counter = Counter(x for x in flat.results if isinstance(x, TracedValue))
+def _needed_values(flat: Flat) -> tuple[set[Operand], Counter]:
+    """What the results depend on, and how often each is used; numbers among it do no harm."""
+    uses: Counter = Counter(flat.results)
     needed = set(uses)
     for operation in reversed(flat.operations):
         if operation.result in needed:
-            operands = {x for x in operation.operands if isinstance(x, TracedValue)}
+            operands = set(operation.operands)
             needed |= operands
             uses.update(operands)
     return needed, uses
@@ -274,33 +332,19 @@ def _needed_values(flat: Flat) -> tuple[set[TracedValue], Counter]:
 def _linear(operation: TracedOperation, operands: list[Node | Form], tangents: Tangents) -> Form:
     """An operation on tangents. They only ever appear linearly, so few operations can meet one."""
     graph, name = tangents.graph, operation.name
-    a, b = operands[0], operands[-1]
-    match name, a, b:
-        case "neg", Form(), _:
+    match name, operands:
+        case "neg", [Form() as a]:
             return tangents.scale(a, graph.constant(-1.0))
-        case "mul", Form(), Node():
+        case "mul", [Form() as a, Node() as b] | [Node() as b, Form() as a]:
             return tangents.scale(a, b)
-        case "mul", Node(), Form():
-            return tangents.scale(b, a)
-        case "div", Form(), Node():
+        case "div", [Form() as a, Node() as b]:
             return tangents.scale(a, graph.apply("div", graph.constant(1.0), b))
-    if name in ("add", "sub", "select"):
-        a, b = (as_form(x, tangents) for x in operands[-2:])
-        if name == "select" and isinstance(operands[0], Node):
-            return tangents.select(operands[0], a, b)
-        return tangents.sum(a, tangents.scale(b, graph.constant(-1.0)) if name == "sub" else b)
+        case "add", [a, b]:
+            return tangents.sum(a.as_form(graph), b.as_form(graph))
+        case "sub", [a, b]:
+            return tangents.sum(a.as_form(graph), tangents.scale(b.as_form(graph), graph.constant(-1.0)))
+        case "select", [Node() as condition, no, yes]:
+            return tangents.select(condition, no.as_form(graph), yes.as_form(graph))
     raise NotLowered(
         f"a tangent in the primitive {name!r}; a compiled derivative has only linear operations on tangents"
-    )
-
-
-def as_form(x: Node | Form, tangents: Tangents) -> Form:
-    """A tangent that may have come out as the number zero."""
-    if isinstance(x, Form):
-        return x
-    if tangents.graph.is_zero(x):
-        return ZERO
-    raise NotLowered(
-        "a derivative that is a number rather than a tangent; a compiled derivative has only linear"
-        " operations on tangents"
     )

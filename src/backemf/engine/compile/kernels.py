@@ -44,9 +44,19 @@ def kernels(
 ) -> Kernels:
     """The loops of a system; systems of equal structure share the compiled code.
 
-    free        parameters, by path, that sensitivities are taken in
-    start       states whose initial values are free too; their columns follow the parameters'
-    fallback    let the reference run what cannot be compiled, with one warning; otherwise that is an error
+    Args:
+        system: whose structure counts; its numbers come with each call.
+        free: parameters, by path, that sensitivities are taken in.
+        start: states whose initial values are free too; their columns follow the parameters'.
+        fallback: let the reference run what cannot be compiled, with one warning; otherwise that is an
+            error.
+
+    Returns:
+        The loops, each compiled when it is first asked for.
+
+    Raises:
+        UnknownName: a parameter or state is none of the system's.
+        InvalidValue: one is given twice.
     """
     return Kernels(system, tuple(free), tuple(start), fallback)
 
@@ -77,7 +87,17 @@ class Kernels:
         return batch(logs, len(self.system.inputs))
 
     def trajectory(self, p: Any, s0: Any, rows: HeldInputs | Batch, substeps: int = 1) -> np.ndarray:
-        """States at every sample."""
+        """Run and keep every state.
+
+        Args:
+            p: parameters in the order of the system's names, or a row of them for each log.
+            s0: start states likewise.
+            rows: one log, or a batch of several.
+            substeps: steps from one sample to the next.
+
+        Returns:
+            States at every sample, (n, n_states).
+        """
         case = self._case(p, s0, rows, substeps)
         states = new_array(
             "the states", "simulate fewer samples at a time", case.logs.n_samples, self._n_states
@@ -94,7 +114,23 @@ class Kernels:
         observer: Observer | None = None,
         resets: Resets | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Outputs at every sample (n, n_outputs), and their derivatives (n, n_outputs, n_free + n_start)."""
+        """Run with exact derivatives of the outputs.
+
+        Args:
+            p: parameters in the order of the system's names, or a row of them for each log.
+            s0: start states likewise.
+            rows: one log, or a batch of several.
+            substeps: steps from one sample to the next.
+            observer: a correction towards a recording.
+            resets: samples at which position and velocity are set.
+
+        Returns:
+            Outputs at every sample (n, n_outputs), and their derivatives (n, n_outputs, n_free +
+                n_start).
+
+        Raises:
+            MissingValue: nothing is free.
+        """
         self._need_columns()
         case = self._case(p, s0, rows, substeps)
         shape = case.logs.n_samples, len(self.system.outputs)
@@ -117,11 +153,28 @@ class Kernels:
         resets: Resets | None = None,
         robust: float = np.inf,
     ) -> tuple[np.ndarray, np.ndarray, Any]:
-        """(J'J, J'r, cost) of the weighted errors r = weight (output - measured), summed in the loop; per log
+        """Normal equations of the weighted errors r = weight (output - measured), summed in the loop; per log
         for a batch.
 
-        cost is half the sum of r^2, so J'r is its gradient; beyond |r| = `robust` it grows linearly (Huber),
-        and the sums are weighted accordingly. NaN in `measured` was not measured.
+        The cost is half the sum of r^2, so J'r is its gradient; beyond |r| = `robust` it grows linearly
+        (Huber), and the sums are weighted accordingly.
+
+        Args:
+            p: parameters in the order of the system's names, or a row of them for each log.
+            s0: start states likewise.
+            rows: one log, or a batch of several.
+            substeps: steps from one sample to the next.
+            measured: outputs at every sample, (n, n_outputs); NaN where nothing was measured.
+            weights: of the errors: one, one for each output, or alike; absent: 1.
+            observer: a correction towards a recording.
+            resets: samples at which position and velocity are set.
+            robust: weighted error beyond which the cost grows linearly.
+
+        Returns:
+            (J'J, J'r, cost).
+
+        Raises:
+            MissingValue: nothing is free.
         """
         self._need_columns()
         case = self._case(p, s0, rows, substeps)
@@ -154,22 +207,29 @@ class Kernels:
         on: str = "cpu",
         precision: str = "single",
     ) -> np.ndarray:
-        """The same cost for many candidates at once, (n_candidates,) or (n_candidates, n_logs) for a batch.
+        """The same cost for many candidates at once. A candidate with NaN in it costs NaN.
 
-        p is (n_candidates, n_parameters), or (n_candidates, n_logs, n_parameters); s0 alike, or one for all.
-        A candidate with NaN in it costs NaN. `on` a GPU the numbers have that precision.
+        Args:
+            p: parameters, (n_candidates, n_parameters) or (n_candidates, n_logs, n_parameters).
+            s0: start states alike, or one row for all.
+            rows: one log, or a batch of several.
+            substeps: steps from one sample to the next.
+            measured: outputs at every sample, (n, n_outputs); NaN where nothing was measured.
+            weights: of the errors: one, one for each output, or alike; absent: 1.
+            observer: a correction towards a recording.
+            resets: samples at which position and velocity are set.
+            robust: weighted error beyond which the cost grows linearly.
+            on: 'cpu', or 'gpu' for an NVIDIA GPU through Warp.
+            precision: of the numbers on a GPU: 'single', 'fast' or 'double'.
+
+        Returns:
+            (n_candidates,), or (n_candidates, n_logs) for a batch.
         """
-        logs = rows if isinstance(rows, Batch) else self.batch(rows)
+        logs = rows.as_batch(len(self.system.inputs))
         P, S = self._candidates(np.asarray(p, float), np.asarray(s0, float), logs)
-        n, n_p, n_s = len(P), self._n_parameters, self._n_states
-        case = _Case(
-            P.reshape(-1, n_p),
-            S.reshape(-1, n_s),
-            np.tile(np.arange(logs.n_logs), n),
-            logs,
-            check_substeps(substeps),
-            False,
-        )
+        n, which = len(P), np.tile(np.arange(logs.n_logs), len(P))
+        flat = P.reshape(-1, self._n_parameters), S.reshape(-1, self._n_states)
+        case = _Case(*flat, which, logs, check_substeps(substeps), False)
         cost = np.empty(len(case.P))
         corrections = self._corrections(case, observer, resets)
         seen = self._check_measured(case, measured, weights, robust)
@@ -189,7 +249,7 @@ class Kernels:
             )
             cost[:] = found.reshape(-1)
         cost[case.has_nan] = np.nan
-        return cost if isinstance(rows, HeldInputs) else cost.reshape(n, logs.n_logs)
+        return cost.reshape(n, logs.n_logs) if rows.several else cost
 
     def _candidates(self, p: np.ndarray, s0: np.ndarray, logs: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Parameters and start states of every candidate for every log."""
@@ -216,21 +276,17 @@ class Kernels:
             )
 
     def _case(self, p: Any, s0: Any, rows: HeldInputs | Batch, substeps: int) -> _Case:
-        logs = rows if isinstance(rows, Batch) else self.batch(rows)
+        logs = rows.as_batch(len(self.system.inputs))
         P = _per_log("p", p, self._n_parameters, logs.n_logs)
         S = _per_log("s0", s0, self._n_states, logs.n_logs)
-        return _Case(
-            P, S, np.arange(logs.n_logs), logs, check_substeps(substeps), isinstance(rows, HeldInputs)
-        )
+        return _Case(P, S, np.arange(logs.n_logs), logs, check_substeps(substeps), not rows.several)
 
     def _corrections(self, case: _Case, observer: Observer | None, resets: Resets | None) -> tuple[Any, ...]:
         n = case.logs.n_samples
         bandwidth, seen = 0.0, np.empty(0)
         if observer is not None:
-            bandwidth, seen = (
-                float(observer.bandwidth),
-                _per_sample("observer.position", observer.position, n, 1).reshape(n),
-            )
+            bandwidth = float(observer.bandwidth)
+            seen = _per_sample("observer.position", observer.position, n, 1).reshape(n)
             if not (np.isfinite(bandwidth) and bandwidth >= 0):
                 raise InvalidValue(
                     f"observer.bandwidth is {bandwidth:g} rad/s; expected a finite number of at least 0"
@@ -315,18 +371,8 @@ class Kernels:
     def _run(self, kind: str, case: _Case, *rest: Any, function: Callable[..., None] | None = None) -> None:
         logs = case.logs
         function = function or self._function(kind, logs.delayed)
-        given = (
-            case.n,
-            case.P,
-            case.S,
-            case.which,
-            logs.offsets,
-            logs.values,
-            logs.before,
-            logs.switch,
-            logs.dt,
-            *rest,
-        )
+        held = (logs.values, logs.before, logs.switch, logs.dt)
+        given = (case.n, case.P, case.S, case.which, logs.offsets, *held, *rest)
         steps = np.cumsum(np.diff(logs.offsets)[case.which] * case.n)
         shares = min(_processors(), int(steps[-1]) // WORTH_A_THREAD, len(case.P))
         if shares < 2:
@@ -401,9 +447,8 @@ def _threads() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        after_in_child=_threads.cache_clear
-    )  # a forked process inherits the pool, but not its threads
+    # A forked process inherits the pool, but not its threads.
+    os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 ASSUMED = 8e9
@@ -413,7 +458,19 @@ UNASKED = 1e8
 
 
 def new_array(what: str, instead: str, *shape: int) -> np.ndarray:
-    """An uninitialised array; the error names its size and what to use instead."""
+    """An uninitialised array, where there is room for it.
+
+    Args:
+        what: it holds, for the error: "the states".
+        instead: what else can be done, for the error.
+        shape: of the array.
+
+    Returns:
+        Of float64.
+
+    Raises:
+        TooLarge: it needs more memory than is free.
+    """
     wanted = 8.0 * math.prod(shape)
     if wanted > UNASKED and wanted > 0.8 * (free := available()):
         raise TooLarge(

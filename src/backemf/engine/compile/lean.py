@@ -19,7 +19,16 @@ y >= 0, else -x; power(x, y) is x^y of an x above 0; decay(x) is exp(-x)."""
 
 
 def lean(graph: Graph, roots: Sequence[Node], *, more: bool = False) -> list[Node]:
-    """The roots rewritten; `more` allows the operations beyond the table."""
+    """The same terms with fewer operations.
+
+    Args:
+        graph: takes the new terms.
+        roots: the terms.
+        more: whether the operations beyond the table may be used.
+
+    Returns:
+        The roots rewritten, in their order.
+    """
     for _ in range(6):  # what one round opens, the next one takes
         before, roots = list(roots), _Round(graph, roots, more).roots
         if [x.index for x in before] == [x.index for x in roots]:

@@ -7,10 +7,10 @@ corrects the state towards the recording where asked to, and takes n steps to th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
 from dataclasses import dataclass, field
 
-from ..rows import DELAY, NO_SPLIT, PAIRS, STEEPEST
+from ..rows import DELAY, NO_SPLIT, STEEPEST, corrected_pairs
 from .dialects.numba import NUMBA, assignment, compiled_function, opening
 from .ir import Form, LaneChoice, Level, Node
 from .lower import Function, LoweredSystem
@@ -58,7 +58,16 @@ ARGUMENTS = {
 
 
 def kernel_source(kind: str, lowered: LoweredSystem, *, fastmath: bool = True) -> str:
-    """The source of a kernel: 'trajectory', 'cost', 'sensitivities' or 'normal'."""
+    """The source of a kernel.
+
+    Args:
+        kind: 'trajectory', 'cost', 'sensitivities' or 'normal'.
+        lowered: the system, with tangents where the kind needs them.
+        fastmath: whether products and sums may be fused.
+
+    Returns:
+        A module with a function `kernel`.
+    """
     return str(Kernel(kind, lowered, fastmath).source)
 
 
@@ -69,13 +78,9 @@ class Kernel:
     def __init__(self, kind: str, lowered: LoweredSystem, fastmath: bool):
         self.kind, self.lowered, self.lanes = kind, lowered, lowered.lanes
         self.observes, self.sums = kind != "trajectory", kind in ("cost", "lanes", "normal")
-        self.pairs = [
-            (lowered.states.index(q), lowered.states.index(w)) for q, w in PAIRS if q in lowered.states
-        ]
-        self.step_roots, self.observe_roots = (
-            lowered.step.values,
-            lowered.observe.values if self.observes else [],
-        )
+        self.pairs = corrected_pairs(lowered.states)
+        self.step_roots = lowered.step.values
+        self.observe_roots = lowered.observe.values if self.observes else []
         if self.lanes:
             self.plan_lanes()
         self.roots: list[Node] = [*self.step_roots, *self.observe_roots]
@@ -100,6 +105,7 @@ class Kernel:
             self.jtr, self.jtj = scratch.take(1), scratch.take(self.lanes)
 
     def write(self) -> None:
+        """Write the function: cases, samples, steps."""
         add, block, arguments = self.source.add, self.source.block, ARGUMENTS[self.kind]
         scratch = self.scratch.rows * self.scratch.width if self.lanes else 0
         with (
@@ -312,22 +318,19 @@ class LaneCode:
     body: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        vectors, select = _needed_vectors(self.function), self.words.primitives["select"]
+        vectors = _needed_vectors(self.function)
         forms = [*vectors.values(), *self.function.tangents]
-        read = sorted({k for form in forms for k in _parts(form) if k.startswith("d")})
+        read = sorted({k for form in forms for k in form.vectors if k.startswith("d")})
         width = self.scratch.width
         self.body += [f"{k} = Z[{self.tangents + int(k[1:]) * width} + j]" for k in read]
         for name, what in vectors.items():
-            if isinstance(what, LaneChoice):
-                chosen = select.format(self.words.text(what.condition), what.no or 0.0, what.yes or 0.0)
-                self.body.append(f"{name} = {chosen}")
-            else:
-                self.body.append(f"{name} = {self.formula(what)}")
+            self.body.append(f"{name} = {self.formula(what)}")
         for i, form in enumerate(self.function.tangents):
             result, place = self.formula(form), f"Z[{self.results + i * width} + j]"
             if self.results != self.tangents or result != f"d{i}":
                 self.body.append(f"{place} = {result}")
 
+    @functools.singledispatchmethod
     def formula(self, form: Form) -> str:
         """c_0 * d0 + c_1 * t4 + ..., with the seeds read from a row of their own."""
         terms = "".join(self.term(name, c) for name, c in form.lanes.items())
@@ -337,6 +340,11 @@ class LaneCode:
                 self.seeds[c.level].append(f"Z[{row + lane}] = {self.words.text(c)}")
             terms += f" + Z[{row} + j]"
         return terms.removeprefix(" + ") or "0.0"
+
+    @formula.register
+    def _(self, choice: LaneChoice) -> str:
+        lanes = choice.no or 0.0, choice.yes or 0.0
+        return self.words.primitives["select"].format(self.words.text(choice.condition), *lanes)
 
     def term(self, name: str, c: Node) -> str:
         if c.is_constant(1.0):
@@ -351,21 +359,14 @@ class LaneCode:
         """Every node that the values, the coefficients and the seeds are made of."""
         nodes = list(self.function.values)
         for form in [*_needed_vectors(self.function).values(), *self.function.tangents]:
-            if isinstance(form, LaneChoice):
-                nodes.append(form.condition)
-            else:
-                nodes += [*form.lanes.values(), *form.seeds.values()]
+            nodes += form.nodes
         return nodes
-
-
-def _parts(what: Form | LaneChoice) -> Sequence[str]:
-    return list(what.lanes) if isinstance(what, Form) else [k for k in (what.no, what.yes) if k is not None]
 
 
 def _needed_vectors(function: Function) -> dict[str, Form | LaneChoice]:
     """The vectors that the results depend on, in order."""
-    needed = {k for form in function.tangents for k in _parts(form)}
+    needed = {k for form in function.tangents for k in form.vectors}
     for name, what in reversed(function.vectors.items()):
         if name in needed:
-            needed.update(_parts(what))
+            needed.update(what.vectors)
     return {name: what for name, what in function.vectors.items() if name in needed}

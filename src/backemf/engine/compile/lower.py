@@ -10,7 +10,7 @@ from ...physics.actuator import signals
 from ..hosted_system import HostedSystem
 from ..rows import DELAY
 from ..system import System
-from .ir import FAST, Form, Graph, LaneChoice, Level, Node, Tangents, as_form, evaluate, nodes
+from .ir import FAST, Form, Graph, LaneChoice, Level, Node, Tangents, evaluate, nodes
 from .passes import change, tidy, without
 from .trace import trace, trace_with_tangents
 
@@ -50,7 +50,20 @@ class LoweredSystem:
 def lower(
     system: System, *, free: Sequence[str] = (), start: Sequence[str] = (), delayed: bool = False
 ) -> LoweredSystem:
-    """Trace and lower a system, with tangents if anything is free."""
+    """Trace and lower a system.
+
+    Args:
+        system: what becomes a loop.
+        free: parameters, by path, that derivatives are taken in.
+        start: states whose start values are free too.
+        delayed: whether inputs change between samples.
+
+    Returns:
+        Its step and observation as nodes, with tangents if anything is free.
+
+    Raises:
+        NotLowered: the step does what a compiled one cannot.
+    """
     names = list(system.parameters)
     n_p, n_s, n_u = len(names), len(system.states), len(system.inputs)
     graph = Graph()
@@ -75,20 +88,11 @@ def lower(
     def observe(*x: Any) -> Sequence[Any]:
         return system.observe(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s :])
 
-    def lower_function(function: Any, given: list[Any], moving: list[tuple[int, Form]]) -> Function:
-        tangents = Tangents(graph)
-        if not (free or start):
-            plain = nodes(evaluate(trace(function, len(given)), given, tangents))
-            return Function(values=plain, tangents=[], vectors={})
-        flat = trace_with_tangents(function, len(given), [place for place, _ in moving])
-        results = evaluate(flat, [*given, *(form for _, form in moving)], tangents)
-        half = len(results) // 2
-        forms = [as_form(x, tangents) for x in results[half:]]
-        return Function(values=nodes(results[:half]), tangents=forms, vectors=tangents.vectors)
-
+    if not (free or start):
+        moving = []
     return LoweredSystem(
-        step=lower_function(step, [*p, *s, *u, h], moving + late),
-        observe=lower_function(observe, [*p, *s, *u], moving),
+        step=_lower_function(graph, step, [*p, *s, *u, h], moving + late),
+        observe=_lower_function(graph, observe, [*p, *s, *u], moving),
         parameters=tuple(names),
         states=system.states,
         inputs=system.inputs,
@@ -97,6 +101,21 @@ def lower(
         delayed=delayed,
         graph=graph,
     )
+
+
+def _lower_function(
+    graph: Graph, function: Any, given: list[Any], moving: list[tuple[int, Form]]
+) -> Function:
+    """A traced function's results as nodes of a graph, with the tangents of what moves, if anything does."""
+    tangents = Tangents(graph)
+    if not moving:
+        plain = nodes(evaluate(trace(function, len(given)), given, tangents))
+        return Function(values=plain, tangents=[], vectors={})
+    flat = trace_with_tangents(function, len(given), [place for place, _ in moving])
+    results = evaluate(flat, [*given, *(form for _, form in moving)], tangents)
+    half = len(results) // 2
+    forms = [x.as_form(graph) for x in results[half:]]
+    return Function(values=nodes(results[:half]), tangents=forms, vectors=tangents.vectors)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,6 +92,7 @@ class Writer:
         """Where a `break` goes."""
 
     def write(self, text: ast.FunctionDef) -> None:
+        """The whole function."""
         often = Counter(stored_names(text))
         branches = [node for node in ast.walk(text) if type(node) is ast.If]
         decided = {name for branch in branches for name in stored_names(branch)}
@@ -100,12 +101,14 @@ class Writer:
         self.block(text.body)
 
     def block(self, statements: list[ast.stmt]) -> None:
+        """Statements, one after the other."""
         for statement in statements:
             getattr(self, type(statement).__name__)(statement)
 
     # Statements
 
     def Assign(self, node: ast.Assign) -> None:
+        """`a = b`, `a, b = c, d`, or `Z[:] = 0.0`."""
         (target,) = node.targets
         match target, node.value:
             case ast.Tuple(elts=targets), ast.Tuple(elts=given):
@@ -118,6 +121,7 @@ class Writer:
                 self.store(target, self.value(node.value))
 
     def AugAssign(self, node: ast.AugAssign) -> None:
+        """`a += b` of a name or an element."""
         match node.target:
             case ast.Name():
                 self.store(node.target, self.binary(node.op, self.Name(node.target), self.value(node.value)))
@@ -163,7 +167,13 @@ class Writer:
         builder.position_at_end(end)
 
     def decide(self, test: ast.expr, yes: Any, no: Any) -> None:
-        """With `and`, what follows is only looked at where what precedes it holds."""
+        """Go one of two ways. With `and`, what follows is only looked at where what precedes it holds.
+
+        Args:
+            test: the condition.
+            yes: the block to go to where it holds.
+            no: the block to go to otherwise.
+        """
         match test:
             case ast.BoolOp(op=ast.And(), values=[*before, test]):
                 for part in before:
@@ -178,6 +188,7 @@ class Writer:
     # Places
 
     def store(self, target: ast.expr, value: TypedValue) -> None:
+        """Give a name or an element a value."""
         match target:
             case ast.Subscript():
                 self.keep(*self.place(target), value)
@@ -203,18 +214,27 @@ class Writer:
         return self.builder.gep(self.data[name], [at], inbounds=True), self.element[name]
 
     def load(self, place: Any, type_: types.Type) -> TypedValue:
+        """What lies at a place."""
         loaded = self.builder.load(place)
         if type_ == types.boolean and loaded.type != ir.IntType(1):  # in an array it takes a byte
             loaded = self.builder.icmp_unsigned("!=", loaded, loaded.type(0))
         return TypedValue(loaded, type_)
 
     def keep(self, place: Any, type_: types.Type, value: TypedValue) -> None:
+        """Put a value at a place.
+
+        Args:
+            place: a pointer.
+            type_: of what lies there.
+            value: which is made a float64 where that lies there.
+        """
         if value.type != type_:
             value = TypedValue(self.number(value), types.float64)
             assert type_ == types.float64
         self.builder.store(value.is_, place)
 
     def fill(self, name: str, value: TypedValue) -> None:
+        """Set a whole array to 0."""
         assert value.is_.constant == 0.0
         (n,) = self.shapes[name]
         cgutils.memset(self.builder, self.data[name], self.builder.mul(n, n.type(8)), 0)
@@ -222,13 +242,16 @@ class Writer:
     # Expressions
 
     def value(self, node: ast.expr) -> TypedValue:
+        """Any expression."""
         return getattr(self, type(node).__name__)(node)
 
     def Constant(self, node: ast.Constant) -> TypedValue:
+        """A number or a truth value."""
         type_ = {bool: types.boolean, int: types.int64, float: types.float64}[type(node.value)]
         return TypedValue(ir.Constant(self.context.get_value_type(type_), node.value), type_)
 
     def Name(self, node: ast.Name) -> TypedValue:
+        """What a name has now."""
         if node.id in self.places:
             return self.load(*self.places[node.id])
         return self.named[node.id]
@@ -241,6 +264,7 @@ class Writer:
         return self.Constant(ast.Constant(getattr(_MODULES[name], node.attr)))
 
     def Subscript(self, node: ast.Subscript) -> TypedValue:
+        """An element, or the length of an axis."""
         match node:
             case ast.Subscript(
                 value=ast.Attribute(value=ast.Name(id=name), attr="shape"),
@@ -250,6 +274,7 @@ class Writer:
         return self.load(*self.place(node))
 
     def UnaryOp(self, node: ast.UnaryOp) -> TypedValue:
+        """`not a`, or `-a`."""
         value = self.value(node.operand)
         if type(node.op) is ast.Not:
             return TypedValue(self.builder.not_(value.is_), types.boolean)
@@ -261,6 +286,17 @@ class Writer:
         return self.binary(node.op, self.value(node.left), self.value(node.right))
 
     def binary(self, op: ast.operator, a: TypedValue, b: TypedValue) -> TypedValue:
+        """An operation on two values.
+
+        Args:
+            op: the operator.
+            a: to its left.
+            b: to its right.
+
+        Returns:
+            What comes out: whole numbers and truth values stay what they are where the operator has an
+                instruction for them.
+        """
         if type(op) is ast.Pow:
             return self.call(operator.pow, types.float64, [a, b])
         whole, real = _BINARY[type(op)]
@@ -280,6 +316,16 @@ class Writer:
         return self.compare(_COMPARED[type(op)], self.value(node.left), self.value(right))
 
     def compare(self, word: str, a: TypedValue, b: TypedValue) -> TypedValue:
+        """A comparison of two values.
+
+        Args:
+            word: of LLVM: "<".
+            a: to its left.
+            b: to its right.
+
+        Returns:
+            True or false; with a NaN, only `!=` is true.
+        """
         if a.type == b.type != types.float64:
             compare = self.builder.icmp_signed if a.type == types.int64 else self.builder.icmp_unsigned
             return TypedValue(compare(word, a.is_, b.is_), types.boolean)
@@ -288,6 +334,7 @@ class Writer:
         return TypedValue(compare(word, self.number(a), self.number(b)), types.boolean)
 
     def Call(self, node: ast.Call) -> TypedValue:
+        """`choose`, `min`, `max`, `abs`, or a function of `math` or NumPy."""
         given = [self.value(x) for x in node.args]
         match node.func:
             case ast.Attribute(value=ast.Name(id=module), attr=name):
@@ -303,9 +350,28 @@ class Writer:
         return self.call(abs, types.float64, given)
 
     def select(self, condition: TypedValue, yes: TypedValue, no: TypedValue) -> TypedValue:
+        """One of two values, without a branch.
+
+        Args:
+            condition: which one.
+            yes: where it holds.
+            no: otherwise.
+
+        Returns:
+            The value.
+        """
         return TypedValue(self.builder.select(condition.is_, yes.is_, no.is_), yes.type)
 
     def call(self, function: Any, type_: types.Type, given: list[TypedValue]) -> TypedValue:
-        """As numba writes that function of numbers."""
+        """As numba writes that function of numbers.
+
+        Args:
+            function: of `math`, of NumPy, or an operator.
+            type_: of what comes back.
+            given: its arguments.
+
+        Returns:
+            The instruction's result.
+        """
         written = self.context.get_function(function, signature(type_, *[types.float64] * len(given)))
         return TypedValue(written(self.builder, [self.number(x) for x in given]), type_)

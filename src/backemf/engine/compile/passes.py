@@ -27,13 +27,14 @@ _ARITHMETIC = {
 }
 
 
-def reachable(roots: Iterable[Node]) -> list[Node]:
-    """The roots and everything they are made of, each node after its operands."""
+def reachable(roots: Iterable[Node], known: Iterable[Node] = ()) -> list[Node]:
+    """The roots and everything they are made of, each node after its operands; what is known already, and
+    what only that is made of, is left out."""
     seen: dict[int, Node] = {}
-    waiting = list(roots)
+    waiting, given = list(roots), {node.index for node in known}
     while waiting:
         node = waiting.pop()
-        if node.index not in seen:
+        if node.index not in seen and node.index not in given:
             seen[node.index] = node
             waiting += node.operands
     return [seen[index] for index in sorted(seen)]
@@ -44,10 +45,16 @@ def leaves(roots: Iterable[Node]) -> set[str]:
     return {str(node.value) for node in reachable(roots) if node.op == "leaf"}
 
 
+def numbered_leaves(roots: Iterable[Node], letters: Sequence[str]) -> list[str]:
+    """The leaves p0, p1, ... among those of the roots, letter by letter."""
+    used = [name for name in leaves(roots) if name[0] in letters and name[1:].isdigit()]
+    return sorted(used, key=lambda name: (letters.index(name[0]), int(name[1:])))
+
+
 def number(node: Node) -> float | bool | None:
     """The value of a node that is a number, or plain arithmetic of numbers; None for everything else."""
     if node.op == "constant":
-        return node.value if isinstance(node.value, bool) else node.number
+        return bool(node.value) if is_truth(node) else node.number
     if node.op not in _ARITHMETIC or node.level is not Level.CONSTANT:
         return None
     values = [number(x) for x in node.operands]
@@ -66,6 +73,11 @@ def is_truth(node: Node) -> bool:
     if node.op == "select":
         return is_truth(node.operands[1])
     return node.op in TRUTHS or (node.op == "constant" and isinstance(node.value, bool))
+
+
+def computed_terms(roots: Iterable[Node], levels: Iterable[Level]) -> list[Node]:
+    """The nodes of these levels that must be computed for the roots, in order."""
+    return [n for n in reachable(roots) if n.operands and n.level in levels and number(n) is None]
 
 
 def kept_terms(roots: Sequence[Node], slow: Sequence[Level]) -> list[Node]:
@@ -98,8 +110,16 @@ def _tidy_term(graph: Graph, op: str, operands: list[Node]) -> Node:
 
 
 def change(graph: Graph, node: Node, leaf: Node) -> Node | None:
-    """`node - leaf` with the leaf cancelled, or None where the formula does not show it as
-    something added."""
+    """`node - leaf` with the leaf cancelled.
+
+    Args:
+        graph: takes the new terms.
+        node: the term.
+        leaf: what is taken from it.
+
+    Returns:
+        The difference; None where the formula does not show the leaf as something added.
+    """
     if node is leaf:
         return graph.constant(0.0)
     if len(node.operands) < 2:
@@ -141,7 +161,18 @@ def _relax(graph: Graph, goal: Node, moved: Node, leaf: Node) -> Node | None:
 
 
 def without(graph: Graph, node: Node, after: Node, before: Node, difference: Node) -> Node:
-    """The same term with `after - before` replaced by the difference found elsewhere."""
+    """The same term with `after - before` replaced by the difference found elsewhere.
+
+    Args:
+        graph: takes the new terms.
+        node: the term.
+        after: of the difference.
+        before: of the difference.
+        difference: what stands in its place.
+
+    Returns:
+        The term.
+    """
     if node.op == "sub" and node.operands == (after, before):
         return difference
     if not node.operands or node.level is not Level.STATE or node is after:
@@ -171,8 +202,16 @@ Decision = tuple[int, bool]
 
 def branching(nodes: list[Node], roots: Iterable[Node], least: int = 1) -> list[Node | Branch | Copy]:
     """The nodes in order. A selection is one operation like any other, unless a costly term is needed only
-    where it falls one way, such as a division when a joint stops: then it becomes a `Branch`. `least` is how
-    many terms a branch must spare."""
+    where it falls one way, such as a division when a joint stops: then it becomes a `Branch`.
+
+    Args:
+        nodes: to be computed, each after its operands.
+        roots: what is wanted in the end.
+        least: how many terms a branch must spare.
+
+    Returns:
+        Nodes, branches, and copies inside them.
+    """
     needed_if = _needed_if(nodes, roots)
     spared = Counter(decision for node in nodes for decision in needed_if[node.index])
     worth = frozenset().union(*(needed_if[node.index] for node in nodes if node.op in COSTLY))

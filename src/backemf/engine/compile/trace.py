@@ -110,8 +110,17 @@ def trace(function: Callable[..., Sequence[Any]], n_arguments: int) -> Flat:
 def trace_with_tangents(
     function: Callable[..., Sequence[Any]], n_arguments: int, moving: Sequence[int]
 ) -> Flat:
-    """The same, with a tangent for each argument in `moving` appended to the arguments,
-    and those of the results to the results."""
+    """Trace a function and its derivatives.
+
+    Args:
+        function: of 64-bit scalars; gives a sequence of scalars.
+        n_arguments: how many it takes.
+        moving: places of the arguments that have a tangent; tangents are appended to the arguments in
+            this order.
+
+    Returns:
+        The traced function, with the tangents of the results appended to the results.
+    """
 
     def both(*x: Any) -> tuple[Any, ...]:
         fixed, tangents = x[:n_arguments], x[n_arguments:]

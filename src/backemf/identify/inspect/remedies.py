@@ -253,7 +253,16 @@ class Inspection(NamedTuple):
 
 
 def inspect_logs(build: Build, actuator: Actuator, logs: Sequence[Log]) -> Inspection:
-    """Look for faults of the recordings, and try what mends them."""
+    """Look for faults of the recordings, and try what mends them.
+
+    Args:
+        build: makes the problem of a fit from logs.
+        actuator: which moved; says what motion is possible.
+        logs: as they were read.
+
+    Returns:
+        The faults, the logs in the units understood, and the same mended.
+    """
     logs = [_understand_unit(build, actuator, log) for log in logs]
     seen = merge_findings(f for log in logs for f in faults_of(log, actuator))
     return try_remedies(build, logs, seen)

@@ -326,6 +326,7 @@ class SignalTrack:
 
     @staticmethod
     def of(log: Log, name: str = "position") -> SignalTrack:
+        """The finite samples of a log's signal."""
         values = log[name]
         places = np.flatnonzero(np.isfinite(values))
         return SignalTrack(places, log.time[places], values[places])

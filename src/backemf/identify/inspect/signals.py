@@ -40,7 +40,7 @@ def sign_findings(log: Log) -> Iterator[Finding]:
     answer = q if name == "position_target" else np.gradient(np.interp(t, t[good], q[good]), t)
     best = 0.0
     for lag in np.linspace(0.0, 0.15, 16):
-        held = log.signals[name].held(t - lag)[good]
+        held = log.signals[name].hold_at(t - lag)[good]
         if np.ptp(held) == 0:
             continue
         with np.errstate(invalid="ignore", divide="ignore"):  # of a motion that rests
@@ -282,6 +282,7 @@ ENCODER_COUNTS = 500
 
 
 def clock_findings(log: Log) -> Iterator[Finding]:
+    """Gaps in time, and steps that differ."""
     dt = np.diff(log.time)
     step, longest = float(np.median(dt)), float(np.max(dt))
     gaps = np.flatnonzero(dt > 2.5 * step)
@@ -306,6 +307,7 @@ def clock_findings(log: Log) -> Iterator[Finding]:
 
 
 def encoder_findings(log: Log) -> Iterator[Finding]:
+    """A position that comes in steps which are coarse beside its motion."""
     q = log["position"][np.isfinite(log["position"])]
     steps = np.abs(np.diff(q))
     steps = steps[steps > 1e-12]
@@ -322,6 +324,7 @@ def encoder_findings(log: Log) -> Iterator[Finding]:
 
 
 def motion_findings(log: Log) -> Iterator[Finding]:
+    """A position that hardly moves."""
     q = log["position"]
     span = float(np.nanmax(q) - np.nanmin(q))
     if span < 20 * max(noise_of(q), 1e-9):
@@ -345,6 +348,7 @@ def reversals(log: Log) -> int:
 
 
 def supply_findings(log: Log) -> Iterator[Finding]:
+    """A recorded supply that sags."""
     if "supply" not in log:
         return
     low, typical = float(np.percentile(log["supply"], 1)), float(np.median(log["supply"]))
@@ -355,6 +359,7 @@ def supply_findings(log: Log) -> Iterator[Finding]:
 
 
 def temperature_findings(log: Log) -> Iterator[Finding]:
+    """A motor that warms up while it is recorded."""
     if "temperature" not in log:
         return
     drift = float(np.nanmax(log["temperature"]) - np.nanmin(log["temperature"]))

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ...datasheets.datasheet import Datasheet
 from ...engine.rows import DELAY
 from ...errors import MissingValue
 from ...findings import Finding
@@ -34,7 +33,7 @@ from ..fit_numbers import (
 from ..frictions import BELOW, LADDER, above, with_friction
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages
-from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors
+from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, sheet_or_numbers
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
@@ -155,6 +154,7 @@ class BenchPlant(Plant):
         return beside
 
     def continue_from(self, p: Problem, parent: SearchResult, name: str) -> np.ndarray:
+        """From the best of the poorer friction, written as the richer one."""
         known = parent.best.values | above(parent.actuators[""], name).parameters
         values = p.values(p.first) | {n: v for n, v in known.items() if n in p.free.names}
         return p.free.to_x(values, p.fixed)
@@ -177,7 +177,13 @@ class BenchPlant(Plant):
         return rigs, [tuple(sorted(log.log.settings.items())) for log in p.logs]
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
-        p, x, options = optimum.problem, optimum.x, self.options
+        """The numbers with their errors, and everything that stands against them."""
+        p, x, options, sheet = (
+            optimum.problem,
+            optimum.x,
+            self.options,
+            sheet_or_numbers(self.options.prior)[0],
+        )
         fitted = fitted_numbers(p, x, uncertainties)
         own = [k for k, q in enumerate(p.free.parameters) if not q.beside]
         correlation = correlation_of(p, x, uncertainties, own)
@@ -203,7 +209,7 @@ class BenchPlant(Plant):
             findings=findings,
             starts=optimum.found.ends,
             seed=options.seed,
-            name=options.prior.name if isinstance(options.prior, Datasheet) else "",
+            name=sheet.name if sheet else "",
             bench=(*bench_numbers_of(p, x, uncertainties.covariance), *judgement.read),
             read_from_held_out=tuple(f"{one.path} of {one.group}" for one in judgement.read),
         )
@@ -212,7 +218,17 @@ class BenchPlant(Plant):
 def inspection(
     actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None = None, prior: Any = None
 ) -> tuple[Build, Inspection]:
-    """(logs as the problem of a fit, what is wrong with the recordings themselves)."""
+    """Look for what is wrong with the recordings themselves, before a fit.
+
+    Args:
+        actuator: where the fit would start.
+        logs: of benches.
+        free_paths: what would be free; the usual numbers without it.
+        prior: a datasheet, or path -> (value, standard error).
+
+    Returns:
+        What makes the problem of a fit from logs, and what was found.
+    """
 
     def build(some: Sequence[Log]) -> Problem:
         return identifiability_problem(some, actuator, free_paths, prior)
@@ -239,13 +255,13 @@ def identifiability_problem(
 def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
     """The actuator with a D register that its sheet says the firmware has, where nobody measured what one
     count does; and the number that tells it."""
-    drive = actuator.drive
-    if not isinstance(prior, Datasheet) or "drive.proportional" not in actuator.parameters:
+    drive, (sheet, _) = actuator.drive, sheet_or_numbers(prior)
+    if sheet is None or "drive.proportional" not in actuator.parameters:
         return actuator, []
-    printed = prior.firmware.get("derivative")
+    printed = sheet.firmware.get("derivative")
     if printed is None or not printed.value or "drive.derivative" in actuator.parameters:
         return actuator, []
-    stated = prior.firmware.get("derivative_filter")
+    stated = sheet.firmware.get("derivative_filter")
     unknown = {"derivative": printed.value, "firmware_derivative_gain": 0.0}
     unknown |= {"derivative_filter": DERIVATIVE_FILTER if stated is None else stated.value}
     drive = replace(drive, **unknown)

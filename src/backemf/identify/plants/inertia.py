@@ -86,6 +86,7 @@ class InertiaProblem(Problem):
     def normal_of_logs(
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """By every column, unknowns last."""
         with np.errstate(invalid="ignore", over="ignore"):
             outputs, tangents = self._outputs_and_slopes(
                 x, bandwidth, self.substeps if substeps is None else substeps
@@ -240,7 +241,7 @@ def _effects(
 
 
 def _on_clock(t: np.ndarray, recording: RobotRecording, columns: np.ndarray) -> np.ndarray:
-    rows = [Signal(time=recording.motion.time, values=between(c)).held(t) for c in columns.T]
+    rows = [Signal(time=recording.motion.time, values=between(c)).hold_at(t) for c in columns.T]
     return np.stack(rows, axis=1) if rows else np.zeros((len(t), 0))
 
 

@@ -97,6 +97,7 @@ class StartResult(NamedTuple):
 
     @staticmethod
     def of(p: Problem, end: Minimum) -> StartResult:
+        """Where a minimisation ended, and how far off its positions are."""
         mae = math.inf
         if math.isfinite(end.cost):
             mae = float(np.mean(list(mean_absolute_errors(p, end.x).values())))
@@ -230,7 +231,16 @@ class Plant(ABC):
 
     @abstractmethod
     def continue_from(self, p: Problem, parent: SearchResult, name: str) -> np.ndarray:
-        """Where a poorer friction ended, as a start of a richer one."""
+        """Where a poorer friction ended, as a start of a richer one.
+
+        Args:
+            p: the problem with the richer one.
+            parent: what the search with the poorer one came to.
+            name: of the richer one.
+
+        Returns:
+            The x of the start.
+        """
 
     @abstractmethod
     def weigh(self, p: Problem, x: np.ndarray) -> Weights:
@@ -262,4 +272,13 @@ class Plant(ABC):
 
     @abstractmethod
     def make_fit(self, optimum: Any, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
-        """The result, without what the caller knows: logs, rungs, time."""
+        """The result, without what the caller knows: logs, rungs, time.
+
+        Args:
+            optimum: where the search came to rest.
+            judgement: how it does on the logs held out.
+            uncertainties: of x there.
+
+        Returns:
+            The fit, of one joint or of all.
+        """

@@ -45,6 +45,7 @@ class RobotRecording:
 
 
 def recording_of(robot: Robot, log: Log) -> RobotRecording:
+    """A robot's log with what its joints carry along it, before contact is looked for."""
     motion = motion_of(robot, log)
     return RobotRecording(
         log=log,
@@ -76,7 +77,17 @@ def first_part(recording: RobotRecording, seconds: float) -> RobotRecording:
 
 
 def joint_log(recording: RobotRecording, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
-    """The recording of one joint, on a bench that is all the others."""
+    """The recording of one joint, on a bench that is all the others.
+
+    Args:
+        recording: of the robot.
+        robot: its model.
+        name: of the joint.
+        settings: of its actuator, by path.
+
+    Returns:
+        The log, without the samples in contact.
+    """
     return alone.joint_log(
         recording.log,
         robot,
@@ -95,8 +106,19 @@ def with_contact(
     delays: Mapping[str, float],
     ground: Ground | None,
 ) -> tuple[list[RobotRecording], Ground | None, list[Pushes]]:
-    """(recordings with the samples marked in which the robot touched something, the ground that was given or
-    found, how hard it pushed)."""
+    """Find where the robot touched something: where torques come from outside and it is low.
+
+    Args:
+        robot: its model.
+        recordings: of it, looked at together.
+        actuators: by joint, as far as they are known.
+        delays: by joint, the moment at which commands count [s].
+        ground: where somebody stated one; otherwise it is looked for.
+
+    Returns:
+        (recordings with the samples in contact marked, the ground if any, how hard each was pushed); as they
+        were where the model has nothing to touch with.
+    """
     there = [recording.clearance for recording in recordings if recording.clearance is not None]
     if len(there) < len(recordings) or not recordings:
         return list(recordings), ground, []

@@ -271,6 +271,7 @@ class RobotPlant(Plant):
         return [*step_terms(optimum), *coupling_terms(optimum)]
 
     def make_fit(self, optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties: Uncertainty) -> Fit:
+        """A fit of each joint, and the whole."""
         return robot_result.robot_fit(optimum, judgement, uncertainties)
 
 
@@ -281,6 +282,14 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         given: a part, an actuator or "torque" for all joints, or these by pattern of joint names.
         logs: of one robot.
         options: of `fit`.
+
+    Returns:
+        The plant, its logs divided into those to fit and those to judge on.
+
+    Raises:
+        InvalidValue: the logs are of several robots or of none, or its base moves.
+        MissingValue: no joint has both a position and a command.
+        UnknownName: no joint is called so, or no parameter that shall be shared.
     """
     robot = robot_of(logs)
     training, held_out = divide(logs, options.hold_out)

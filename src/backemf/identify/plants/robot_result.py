@@ -33,13 +33,16 @@ if TYPE_CHECKING:
 def score_of(
     optimum: Optimum[RobotPlant], recordings: Sequence[RobotRecording], held_out: bool, step: float | None
 ) -> Score:
-    """The coupled simulation against recordings; where it runs away the score is infinite.
+    """The coupled simulation against recordings.
 
     Args:
         optimum: whose actuators and ground are simulated.
         recordings: of the same robot.
         held_out: whether no number was fitted to them.
         step: the longest of the simulation [s].
+
+    Returns:
+        How far off it is; infinite where it runs away.
     """
     robot, ground, acts, delays = optimum.plant.robot, optimum.plant.ground, optimum.actuators, optimum.delays
     longest = LONGEST_STEP if step is None else step
@@ -60,8 +63,18 @@ def score_runs(
     *,
     held_out: bool,
 ) -> Score:
-    """Positions of all joints along recordings, (samples, joints) each, against what was recorded of these
-    joints."""
+    """Positions of all joints along recordings against what was recorded of some.
+
+    Args:
+        robot: its model.
+        names: of the joints that are compared.
+        recordings: of the robot.
+        runs: of each recording, the positions (samples, joints) [rad or m].
+        held_out: whether no number was fitted to them.
+
+    Returns:
+        How far off they are; infinite where a run is not finite.
+    """
     places = [robot.place(name) for name in names]
     squares = np.zeros((2, len(places)))
     count = np.zeros((2, len(places)))
@@ -152,7 +165,16 @@ def _stated_number(q: Parameter, group: str, value: float, error: float, logs: S
 
 
 def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties: Uncertainty) -> Fit:
-    """The fit of all joints."""
+    """The fit of all joints.
+
+    Args:
+        optimum: where the search came to rest.
+        judgement: on the recordings held out, or on those that were fitted.
+        uncertainties: of x there.
+
+    Returns:
+        The fit, with one of each joint in it.
+    """
     p, x, plant = optimum.problem, optimum.x, optimum.plant
     joints = joint_fits(optimum, judgement, uncertainties)
     fitted = fitted_numbers(p, x, uncertainties)
@@ -323,8 +345,8 @@ def of_falls(recordings: Sequence[RobotRecording]) -> Iterator[Finding]:
         for log in one.log.joints.values():
             if "position" not in log or "position_target" not in log:
                 continue
-            asked = log.signals["position_target"].held(t)
-            error = np.abs(np.nan_to_num(log.signals["position"].held(t) - asked))
+            asked = log.signals["position_target"].hold_at(t)
+            error = np.abs(np.nan_to_num(log.signals["position"].hold_at(t) - asked))
             usual = float(np.median(error[: len(t) // 2]))
             far.append(error > max(FALLEN * usual, LOST))
         if not far:

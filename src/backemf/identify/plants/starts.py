@@ -3,6 +3,7 @@ whoever commanded it."""
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -47,8 +48,25 @@ def starts(
     firmware: str | None = None,
     prior: Any = None,
 ) -> Starts:
-    """Actuators for the joints that were recorded and are to be fitted: all but grippers, unless `joints`
-    says."""
+    """Actuators for the joints that were recorded and are to be fitted.
+
+    Args:
+        robot: its model.
+        given: a part, an actuator or "torque" for all joints, or these by pattern of joint names.
+        logs: of the robot.
+        joints: names of those to fit; without them all but grippers.
+        gains: of whoever commanded them, as `gains_of` takes them.
+        firmware: the profile of a part's sheet, such as "lerobot".
+        prior: a datasheet, or path -> (value, standard error); without it the sheet that all start from.
+
+    Returns:
+        An actuator for each joint, the prior, and what is said of joints left out.
+
+    Raises:
+        UnknownName: no pattern fits a joint, or there is no such joint.
+        MissingValue: no joint has both a position and a command.
+        InvalidValue: gains that cannot be read.
+    """
     wanted = given if isinstance(given, Mapping) else {".*": given}
     usual = [joint.name for joint in robot.joints if not joint.tool]
     chosen = [robot.joint(name).name for name in joints] if joints else usual
@@ -58,7 +76,7 @@ def starts(
     for name in driven:
         matching = [p for p in wanted if p == name] or [p for p in wanted if re.fullmatch(p, name)]
         if matching:
-            actuators[name] = _actuator(robot.joint(name), wanted[matching[0]], firmware, by_joint.get(name))
+            actuators[name] = _actuator(wanted[matching[0]], robot.joint(name), firmware, by_joint.get(name))
     if not actuators:
         raise UnknownName("joint", next(iter(wanted)), driven)
     prior = _sheet(wanted, firmware) if prior is None else prior
@@ -107,17 +125,34 @@ def _sheet(wanted: Mapping[str, Any], firmware: str | None) -> Datasheet | None:
     return sheets[0].with_profile(firmware) if firmware else sheets[0]
 
 
-def _actuator(joint: Joint, given: Any, firmware: str | None, gains: tuple[float, float] | None) -> Actuator:
-    if isinstance(given, Actuator):
-        return given
-    if isinstance(given, Datasheet) or (isinstance(given, str) and given != TORQUE and parts.is_part(given)):
-        return parts.part(given, firmware=firmware).actuator
-    if given == TORQUE or given is None:
+Gains = tuple[float, float] | None
+"""(kp, kd) of whoever commanded a joint, where that is known."""
+
+
+@functools.singledispatch
+def _actuator(given: Any, joint: Joint, firmware: str | None, gains: Gains) -> Actuator:
+    """Where a joint starts: at what was given, a part, what its model says, or what a file holds."""
+    return torque_level(joint, gains) if given is None else Actuator.read(given)
+
+
+@_actuator.register
+def _(given: Actuator, joint: Joint, firmware: str | None, gains: Gains) -> Actuator:
+    return given
+
+
+@_actuator.register
+def _(given: Datasheet, joint: Joint, firmware: str | None, gains: Gains) -> Actuator:
+    return parts.part(given, firmware=firmware).actuator
+
+
+@_actuator.register
+def _(given: str, joint: Joint, firmware: str | None, gains: Gains) -> Actuator:
+    if given == TORQUE:
         return torque_level(joint, gains)
-    return Actuator.read(given)
+    return parts.part(given, firmware=firmware).actuator if parts.is_part(given) else Actuator.read(given)
 
 
-def torque_level(joint: Joint, gains: tuple[float, float] | None) -> Actuator:
+def torque_level(joint: Joint, gains: Gains) -> Actuator:
     """A joint whose winding does not matter: its armature and friction as shipped, a torque limit, and PD at
     the encoder, or a torque command."""
     kp, kd = gains or (0.0, 0.0)

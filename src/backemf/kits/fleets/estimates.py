@@ -72,7 +72,19 @@ class Estimates(NamedTuple):
 
 
 def estimates(rows: Iterable[Row], most: int = MOST, seed: int = 0) -> Estimates:
-    """From the rows of a fleet; of more than `most`, a sample."""
+    """What the fitted rows of a fleet say, as arrays.
+
+    Args:
+        rows: of every unit.
+        most: of more, so many are drawn.
+        seed: of that draw.
+
+    Returns:
+        The parameters that the logs of enough units tell.
+
+    Raises:
+        MissingValue: no unit was fitted, or no parameter is told.
+    """
     kept, rng = [], np.random.default_rng(seed)
     n = 0
     for row in rows:
@@ -179,8 +191,19 @@ class PopulationModel(NamedTuple):
 
 
 def population_model(x: np.ndarray, V: np.ndarray, *, correlated: bool = True) -> PopulationModel:
-    """The model over estimates (n, p) with covariances (n, p, p); without `correlated`, parameters differ
-    from unit to unit independently of each other."""
+    """What units have in common, and how they differ.
+
+    Args:
+        x: estimates, (units, parameters).
+        V: covariances of their errors, (units, parameters, parameters).
+        correlated: whether parameters may differ together; else each by itself.
+
+    Returns:
+        The model.
+
+    Raises:
+        MissingValue: there are too few units.
+    """
     from scipy.optimize import minimize
 
     n, p = x.shape
@@ -224,7 +247,16 @@ def population_model(x: np.ndarray, V: np.ndarray, *, correlated: bool = True) -
 
 
 def shrink(model: PopulationModel, x: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(estimates, standard errors) of units, each drawn towards the mean by how little its logs say."""
+    """Units drawn towards the mean, each by how little its logs say.
+
+    Args:
+        model: of all units.
+        x: their estimates, (units, parameters).
+        V: covariances of their errors.
+
+    Returns:
+        (estimates, standard errors), both (units, parameters).
+    """
     gain = model.S @ np.linalg.inv(model.S + V)
     drawn = model.mean + np.einsum("nij,nj->ni", gain, x - model.mean)
     rest = np.eye(len(model.S)) - gain

@@ -68,7 +68,17 @@ def units(n: int, seed: int = 0) -> Iterator[tuple[str, Actuator, np.random.Gene
 
 
 def record(folder: Path, n: int, seed: int = 0, samples: int = SAMPLES) -> list[Path]:
-    """Write a line of n units: `logs/UNIT/*.json`, and `start.json`, what one might know before."""
+    """Write a line of units: `logs/UNIT/*.json`, and `start.json`, what one might know before.
+
+    Args:
+        folder: where to.
+        n: how many units.
+        seed: of their numbers and of the noise.
+        samples: of each recording.
+
+    Returns:
+        The recordings.
+    """
     paths = []
     for name, servo, rng in units(n, seed):
         (folder / "logs" / name).mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from ... import __version__, store
 from ...errors import InvalidValue, MissingValue
 from ...identify.frictions import with_friction
 from ...logs.benches import bench_of
+from ...logs.log import several
 from ...logs.mapping import mapping
 from ...physics.actuator import Actuator
 from ...registry import SERVICES
@@ -52,6 +53,7 @@ class Fleet:
 
     @staticmethod
     def read(folder: Path | str) -> Fleet:
+        """The fleet in a folder; what is none is refused."""
         fleet_folder.read_request(folder)  # refuses what is none
         return Fleet(folder=Path(folder))
 
@@ -96,39 +98,51 @@ def fleet(
 ) -> Fleet:
     """Fit every unit of many logs, and keep the results in a folder; a folder that was begun goes on.
 
-    logs        files, folders, patterns, tables of Parquet or CSV, or URLs (s3://..., memory://...)
-    by          what makes a unit: folder, file, joint (of a `robot`), column=NAME of a table, or a pattern
-                with {unit} and perhaps {session}
-    into        the folder; `units.parquet` in it is the result
-    same_bench  one bench served all units: it is not blamed for differences between them
-    on          'local' (processes of this machine), 'here' (this process), dask://HOST:PORT, ray://HOST:PORT
-    jobs        units at once; all cores, unless given
+    Args:
+        logs: files, folders, patterns, tables of Parquet or CSV, or URLs (s3://..., memory://...).
+        start: a part, set or file that the fits start from, or an actuator.
+        into: the folder; `units.parquet` in it is the result. A unit that cannot be fitted has a finding.
+        by: what makes a unit: folder, file, joint (of a `robot`), column=NAME of a table, or a pattern with
+            {unit} and perhaps {session}.
+        friction: another than the start's.
+        free: paths to free beside the usual ones.
+        hold_out: logs to judge on, as `fit` takes them.
+        map: how channels are to be read, as `read` takes it.
+        bench: what the joints carried, in words.
+        settings: numbers that were set while recording, by path.
+        robot: the model whose joints are the units.
+        firmware: the profile of the part's sheet; of a robot.
+        same_bench: whether one bench served all units: it is not blamed for differences between them.
+        starts: of each fit.
+        seed: of the random starts.
+        on: 'local' (processes of this machine), 'here' (this process), dask://HOST:PORT, ray://HOST:PORT.
+        jobs: units at once; all cores, unless given.
+        progress: is told after every unit.
 
-    The rest is `fit`'s. A unit with a broken log, or one that takes its worker down twice, fails with a
-    finding.
+    Returns:
+        The fleet in its folder.
+
+    Raises:
+        InvalidValue: what was asked does not go together, or the folder holds something else.
+        MissingValue: the logs hold no unit.
     """
-    several = [logs] if isinstance(logs, (str, os.PathLike)) else list(logs)
-    actuator = start if isinstance(start, Actuator) else SERVICES.sources.read(start).actuator
-    asked = FleetRequest(
-        logs=tuple(_absolute(log) for log in several),
-        by=by,
-        start=start if isinstance(start, str) else "",
-        actuator=actuator,
-        friction=friction,
-        free=tuple(free),
-        hold_out=tuple(hold_out),
-        map=tuple(map),
-        bench=bench,
-        settings=dict(settings or {}),
-        robot=None if robot is None else _absolute(robot),
-        firmware=firmware,
-        same_bench=same_bench,
-        starts=starts,
-        seed=seed,
-        version=__version__,
-    )
-    _check(asked)
+    fits: dict[str, Any] = {"friction": friction, "free": tuple(free), "hold_out": tuple(hold_out)}
+    fits |= {"firmware": firmware, "same_bench": same_bench, "starts": starts, "seed": seed}
+    read: dict[str, Any] = {"by": by, "map": tuple(map), "bench": bench, "settings": dict(settings or {})}
+    read["robot"] = None if robot is None else _absolute(robot)
+    asked = _request(several(logs), start, **read, **fits)
     return run(asked, Path(into), on=on, jobs=jobs, progress=progress)
+
+
+def _request(logs: Sequence[Any], start: str | Actuator, **more: Any) -> FleetRequest:
+    """What is asked, once it is known that units can be fitted with it."""
+    named, actuator = "", start
+    if not isinstance(actuator, Actuator):
+        named, actuator = str(actuator), SERVICES.sources.read(actuator).actuator
+    places = tuple(_absolute(log) for log in logs)
+    asked = FleetRequest(logs=places, start=named, actuator=actuator, version=__version__, **more)
+    _check(asked)
+    return asked
 
 
 def _check(asked: FleetRequest) -> None:
@@ -242,7 +256,17 @@ class _Progress:
 def retry(
     folder: Path | str, *, on: str = "local", jobs: int | None = None, progress: Progress | None = None
 ) -> Fleet:
-    """Fit what failed again, and what is left."""
+    """Fit what failed again, and what is left.
+
+    Args:
+        folder: of the fleet.
+        on: where fits run, as `fleet` takes it.
+        jobs: units at once; all cores, unless given.
+        progress: is told after every unit.
+
+    Returns:
+        The fleet in its folder.
+    """
     return run(
         fleet_folder.read_request(folder), Path(folder), on=on, jobs=jobs, again=True, progress=progress
     )

@@ -73,6 +73,7 @@ class FleetJournal:
                     return
 
     def append(self, key: str, rows: list[Row]) -> None:
+        """Write a unit's rows as one line, and force it to the disk now and then."""
         line = json.dumps({"key": key, "rows": store.plain(rows)}, separators=(",", ":"), allow_nan=False)
         self._file.write(line.encode("utf-8") + b"\n")
         self._file.flush()
@@ -81,6 +82,7 @@ class FleetJournal:
             self._synced = time.monotonic()
 
     def close(self) -> None:
+        """Force everything to the disk."""
         with contextlib.suppress(OSError):
             os.fsync(self._file.fileno())
         self._file.close()

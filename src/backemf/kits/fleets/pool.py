@@ -34,11 +34,12 @@ class Here:
     """In this very process: nothing to start, and a debugger sees everything."""
 
     def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
+        """Units with what came of each, in their order."""
         for unit in units:
             yield unit, work(unit)
 
     def close(self) -> None:
-        pass
+        """Nothing to end."""
 
 
 class Local:
@@ -54,8 +55,9 @@ class Local:
         self._all: set[Any] = set()
 
     def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
+        """Units with what came of each, as they end; an error of the work is raised here."""
         todo, lock, stop = iter(units), threading.Lock(), threading.Event()
-        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        done: queue.SimpleQueue[tuple[Done | None, BaseException | None]] = queue.SimpleQueue()
         room = threading.Semaphore(4 * self._jobs)  # results that may wait: a slow disk holds workers back
 
         def slot() -> None:
@@ -68,12 +70,12 @@ class Local:
                         break
                     executor, result = self._try_unit(executor, work, unit)
                     room.acquire()
-                    done.put((unit, result))
+                    done.put(((unit, result), None))
             except BaseException as error:  # whatever it is, the caller sees it
-                done.put(error)
+                done.put((None, error))
             finally:
                 self._free.put(executor)
-                done.put(None)
+                done.put((None, None))
 
         threads = [threading.Thread(target=slot, daemon=True) for _ in range(self._jobs)]
         for thread in threads:
@@ -81,11 +83,11 @@ class Local:
         left = len(threads)
         try:
             while left:
-                answer = done.get()
+                answer, error = done.get()
+                if error is not None:
+                    raise error
                 if answer is None:
                     left -= 1
-                elif isinstance(answer, BaseException):
-                    raise answer
                 else:
                     room.release()
                     yield answer
@@ -116,6 +118,7 @@ class Local:
             executor.shutdown(wait=False, kill_workers=True)
 
     def close(self) -> None:
+        """End every worker."""
         for executor in list(self._all):
             self._end(executor)
 
@@ -130,6 +133,7 @@ class SchedulerPool:
         self._jobs = jobs or cores
 
     def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
+        """Units with what came of each, as they end."""
         under_way: dict[int, Any] = {}
         todo = enumerate(units)
 
@@ -168,6 +172,7 @@ class SchedulerPool:
             return self._joblib.Parallel(return_as="generator_unordered", **options)(calls)
 
     def close(self) -> None:
+        """End the connection."""
         if self._client is not None:
             self._client.close()
 

@@ -58,7 +58,16 @@ def fitted_unit(asked: FleetRequest, unit: Unit) -> list[Row]:
 
 
 def failure(unit: Unit, code: str, text: str) -> Row:
-    """The row of a unit that could not be fitted."""
+    """The row of a unit that could not be fitted.
+
+    Args:
+        unit: which one.
+        code: of the finding.
+        text: why, in words.
+
+    Returns:
+        The row, with that finding.
+    """
     remedy = "mend or remove the recording, then `backemf fleet retry FOLDER`"
     said = finding(code, f"{unit.key}: {' '.join(text.split())}", remedy).to_dict()
     return {"unit": unit.name, "session": unit.session, "state": FAILED, "findings": [said]}

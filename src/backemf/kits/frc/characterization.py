@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,7 @@ class Characterization(NotebookDisplay, store.Noun):
     shown: tuple[PredictedSegment, ...] = field(default=(), repr=False, compare=False)
 
     def overview(self) -> Overview:
+        """The gains with their intervals, as a notebook shows them."""
         rows = [(name, g.value, g.low, g.high, g.unit) for name, g in self.gains.items()]
         title = f"{self.mechanism}, {self.control} control, from {', '.join(self.tests)}"
         return Overview(title, ("gain", "value", "low 95 %", "high 95 %", "unit"), rows, self.findings)
@@ -162,9 +163,7 @@ class Characterization(NotebookDisplay, store.Noun):
         ]
         for name, loop in self.feedback.items():
             lines += wrap_lines(f"{name.replace('_', ' ')} feedback: {self._loop(name, loop)}", "  ")
-        for f in self.findings:
-            lines += [*wrap_lines(f"- {f.code}: {f.text}", "  "), *wrap_lines(f"  {f.remedy}", "  ")]
-        return "\n".join(lines)
+        return "\n".join([*lines, *finding_lines(self.findings)])
 
     def _loop(self, name: str, loop: Feedback) -> str:
         """A loop in a sentence, with units."""
@@ -194,6 +193,12 @@ def wrap_lines(text: str, indent: str = "") -> list[str]:
     lead = text[: len(text) - len(text.lstrip())]
     how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     return textwrap.wrap(text.strip(), WIDTH, initial_indent=lead, subsequent_indent=indent or lead, **how)
+
+
+def finding_lines(findings: Iterable[Finding]) -> list[str]:
+    """Findings with their remedies, as a terminal shows them."""
+    texts = (text for f in findings for text in (f"- {f.code}: {f.text}", f"  {f.remedy}"))
+    return [line for text in texts for line in wrap_lines(text, "  ")]
 
 
 def _ends(gain: FeedforwardGain) -> tuple[str, str, str]:

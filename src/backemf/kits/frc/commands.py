@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,66 +13,46 @@ from ...logs import BETWEEN_HELP, MAP_HELP
 from ...options import Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
 
-def mechanism_names() -> Sequence[str]:
-    """Kinds of mechanisms."""
-    from .trials import MECHANISMS
-
-    return MECHANISMS
-
-
-def unit_names() -> list[str]:
-    """Units of gains."""
-    from .characterization import UNITS
-
-    return list(UNITS)
-
-
-def controller_names() -> list[str]:
-    """Controllers that feedback gains are for."""
-    from .loop_gains import PRESETS
-
-    return list(PRESETS)
-
-
-def language_names() -> Sequence[str]:
-    """Languages that constants are printed in."""
-    from .mechanism_constants import LANGUAGES
-
-    return LANGUAGES
+def _names(module: str, table: str) -> Callable[[], list[str]]:
+    """The names in a table of this kit, which is loaded when somebody asks for them."""
+    return lambda: list(getattr(importlib.import_module(f".{module}", __package__), table))
 
 
 @options
 class CharacterizeOptions(Options):
-    """What one may ask of `characterize`; most are keywords of `be.characterize` too."""
+    """What one may ask of `characterize`, in Python and on the command line."""
 
-    logs: list[str] = option(help="WPILOG, SysId JSON, CSV or any other recordings.", cli="logs")
     mechanism: str = option(
-        default="simple", help="simple, flywheel, elevator, arm or drivetrain.", choices=mechanism_names
-    )
-    name: str | None = option(
-        default=None, help="Whose tests, where a log holds those of several mechanisms: --name arm."
+        default="simple",
+        help="simple, flywheel, elevator, arm or drivetrain.",
+        choices=_names("trials", "MECHANISMS"),
+        kw_only=False,
     )
     control: str = option(
-        default="voltage", help="What was commanded: voltage or current.", choices=("voltage", "current")
+        default="voltage",
+        help="What was commanded: voltage or current.",
+        choices=("voltage", "current"),
+        kw_only=False,
+    )
+    method: str | None = option(
+        default=None,
+        help="simulation (the default), sysid, the classic regression, or one-step, the same unfiltered.",
+        kw_only=False,
     )
     units: str | None = option(
         default=None,
         help="Unit of the gains: radians, degrees or rotations, or meters, feet or inches; of the kind that"
         " the file is in.",
-        choices=unit_names,
+        choices=_names("characterization", "UNITS"),
+        kw_only=False,
     )
-    method: str | None = option(
-        default=None,
-        help="simulation (the default), sysid, the classic regression, or one-step, the same unfiltered.",
-    )
-    median: int = option(default=1, help="Window of the classic regression's median filter; 1 is none.")
-    threshold: float | None = option(
-        default=None, help="Velocity below which a regression leaves samples out, in units per second."
+    name: str | None = option(
+        default=None, help="Whose tests, where a log holds those of several mechanisms: --name arm."
     )
     controller: str = option(
         default="wpilib",
         help="What the feedback gains are for: wpilib, ctre-v5, ctre-v6, rev-neo, rev-brushed or venom.",
-        choices=controller_names,
+        choices=_names("loop_gains", "PRESETS"),
     )
     max_error: float | None = option(
         default=None, help="Position error worth the whole effort, in the unit of the gains; without it 1."
@@ -87,8 +69,14 @@ class CharacterizeOptions(Options):
     delay: float | None = option(
         default=None, help="By how much the loop's measurement is late [s]; without it the controller's."
     )
-    settle: float | None = option(
-        default=None, help="Also design feedback that settles within 2 % in this time [s]; needs --step."
+    median: int = option(default=1, help="Window of the classic regression's median filter; 1 is none.")
+    threshold: float | None = option(
+        default=None, help="Velocity below which a regression leaves samples out, in units per second."
+    )
+    settling_time: float | None = option(
+        default=None,
+        help="Also design feedback that settles within 2 % in this time [s]; needs --step.",
+        cli="--settle",
     )
     step: float | None = option(default=None, help="The step that is to settle, in the unit of the gains.")
     loop: str = option(
@@ -100,6 +88,29 @@ class CharacterizeOptions(Options):
         default=None,
         help="Largest input for --settle and step responses; without it 12 V, or the tests' largest current.",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.settling_time is None) != (self.step is None):
+            raise MissingValue(
+                "--settle and --step go together (in Python, settling_time and step): settle a step of that"
+                " size in that time"
+            )
+
+
+ORDER = (
+    "logs mechanism name control units method median threshold controller max_error max_velocity_error"
+    " max_effort period delay settle step loop limit preset map between motor ratio motors constants plot"
+    " force"
+)
+"""Words of the command line, as --help lists them and --json repeats them."""
+
+
+@options
+class CharacterizeWords(CharacterizeOptions):
+    """What only the command line takes: where the tests are, and what is made of the gains."""
+
+    logs: list[str] = option(help="WPILOG, SysId JSON, CSV or any other recordings.", cli="logs")
     preset: str | None = option(
         default=None,
         help="Logger that wrote a WPILOG: sysid, phoenix, urcl, advantagekit; or with a motor,"
@@ -116,7 +127,9 @@ class CharacterizeOptions(Options):
     )
     motors: int = option(default=1, help="Number of motors.")
     constants: str | None = option(
-        default=None, help="Print constants: java, c++ or python.", choices=language_names
+        default=None,
+        help="Print constants: java, c++ or python.",
+        choices=_names("mechanism_constants", "LANGUAGES"),
     )
     plot: Path | None = option(
         default=None,
@@ -127,42 +140,39 @@ class CharacterizeOptions(Options):
     )
     force: bool = option(default=False, help="Overwrite what exists.")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Every option with its value, by its word."""
+        values = super().to_dict()
+        values["settle"] = values["settling_time"]
+        return {word: values[word] for word in ORDER.split()}
 
-def characterize(options: CharacterizeOptions, terminal: Terminal) -> Answer:
+
+def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
     """Characterise a mechanism: kS, kV, kA and kG with intervals, and feedback gains.
 
     Example: backemf characterize arm.wpilog --mechanism arm --units rotations --constants java --plot arm.png
     """
-    from .characterize import characterize as run
+    from .characterize import run_characterize
     from .figures import test_runs
     from .mechanism_constants import physics
     from .wpilog_runs import mechanism_logs
 
-    o, motor, ratio = options, options.motor, options.ratio
-    if motor is not None and ratio is None:
+    o = options
+    if o.motor is not None and o.ratio is None:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
-    if (o.settle is None) != (o.step is None):
-        raise MissingValue("--settle and --step go together: settle a step of that size in that time")
-    logged = mechanism_logs(*o.logs, map=o.map, preset=o.preset, between=o.between, name=o.name)
-    name = o.name or _ask_mechanism(logged, terminal)
-    same = ("units", "median", "threshold", "controller", "step", "loop", "limit", "max_error")
-    same += ("max_velocity_error", "max_effort", "period", "delay", "control", "method")
-    more = {word: getattr(o, word) for word in same}
-    gains = run(logged, o.mechanism, name=name, settling_time=o.settle, **more)
-    back = None
-    if motor is not None and ratio is not None:
-        back = physics(gains, motor, ratio=ratio, n_motors=o.motors)
-    source = ""
-    if o.constants is not None:
-        plant = {} if back is None else {"motor": motor or "", "n_motors": o.motors}
-        plant |= {} if back is None or ratio is None else {"simulation": _simulation(back, ratio)}
-        source = _constants(gains, o.mechanism, o.constants, **plant)
+    logs = mechanism_logs(*o.logs, map=o.map, preset=o.preset, between=o.between, name=o.name)
+    gains = run_characterize(logs, replace(o, name=o.name or _ask_mechanism(logs, terminal)))
+    back, plant = None, {}
+    if o.motor is not None and o.ratio is not None:
+        back = physics(gains, o.motor, ratio=o.ratio, n_motors=o.motors)
+        plant = {"motor": o.motor, "n_motors": o.motors, "simulation": _simulation(back, o.ratio)}
+    source = "" if o.constants is None else _constants(gains, o.mechanism, o.constants, **plant)
 
     def content() -> dict[str, Any]:
         out = gains.to_dict() | ({"constants": source} if source else {})
         if back is not None:
             out["physics"] = {unit: getattr(back, unit) for unit in back.units} | {"units": back.units}
-            out["physics"] |= {"ratio": ratio, "motors": o.motors, "predicted": back.predicted}
+            out["physics"] |= {"ratio": o.ratio, "motors": o.motors, "predicted": back.predicted}
             out["findings"] = [*out["findings"], *back.findings]
         return out
 
@@ -205,16 +215,14 @@ def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
 
 def _physics(back: Any) -> str:
     from ...tables import number
-    from .characterization import wrap_lines
+    from .characterization import finding_lines, wrap_lines
 
     values = {name: (getattr(back, name), unit) for name, unit in back.units.items()}
     known = [f"{name} {number(v)} {unit}" for name, (v, unit) in values.items() if v is not None]
     predicted = ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
-    told = wrap_lines(f"behind the gains: {'; '.join(known)}", "  ")
-    told += wrap_lines(f"the motor alone predicts {predicted}", "  ")
-    for f in back.findings:
-        told += [*wrap_lines(f"- {f.code}: {f.text}", "  "), *wrap_lines(f"  {f.remedy}", "  ")]
-    return "\n".join(told)
+    lines = wrap_lines(f"behind the gains: {'; '.join(known)}", "  ")
+    lines += wrap_lines(f"the motor alone predicts {predicted}", "  ")
+    return "\n".join([*lines, *finding_lines(back.findings)])
 
 
-CHARACTERIZE = CommandSpec(CharacterizeOptions, characterize)
+CHARACTERIZE = CommandSpec(CharacterizeWords, characterize, order=ORDER)

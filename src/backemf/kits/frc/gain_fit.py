@@ -19,8 +19,8 @@ import numpy as np
 
 from ...statistics import FEWEST, lag_alike, long_run
 from .characterization import Z
+from .mechanism import LONGEST_DELAY, MechanismModel
 from .trials import Segment, average_neighbours, scatter_of
-from .unknowns import LONGEST_DELAY, MechanismModel
 
 APART = 3.0
 """Parts of the data disagree where a gain differs by more than so many standard errors."""
@@ -59,8 +59,10 @@ def covariance_of(
         moved = inverse @ sum(J.T @ (w * c) for J, w, c in zip(slopes, weights, bent[j], strict=True))
         covariance = covariance + unsure**2 * np.outer(moved, moved)
     left = [_unexplained_input(model, k, r, pairs[k][1][:, -1]) for k, r in enumerate(residuals)]
+    up, down = slow_ways(model.segments)
     for k, s in enumerate(model.segments):
-        level = float(np.median(np.abs(s.input))) if not s.run.slow and one_way(model) else 0.0
+        only_fast = not s.run.slow and "kG" in model.names and up != down  # tells a weight from friction
+        level = float(np.median(np.abs(s.input))) if only_fast else 0.0
         push = math.hypot(left[k], UNSURE * level)
         moved = inverse @ (slopes[k].T @ (weights[k] * pairs[k][1][:, -1]))
         covariance = covariance + push**2 * np.outer(moved, moved)
@@ -92,12 +94,6 @@ def slow_ways(segments: Sequence[Segment]) -> tuple[bool, bool]:
     return any(np.any(v > 0.1) for v in slow), any(np.any(v < -0.1) for v in slow)
 
 
-def one_way(model: MechanismModel) -> bool:
-    """Whether only fast tests tell a weight from friction."""
-    up, down = slow_ways(model.segments)
-    return "kG" in model.names and up != down
-
-
 def _invert(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """(inverse of rows' rows, directions without information that concern the first n unknowns)."""
     R = np.linalg.qr(rows, mode="r")
@@ -117,7 +113,10 @@ def _spread(model: MechanismModel, k: int, r: np.ndarray, scores: np.ndarray) ->
     s, n = model.segments[k], model.n_velocity(k)
     joint = _on_one_clock(s, scores) if n else scores
     span = max(_memory(r[:n]), _memory(r[n:]), _crossing(s))
-    return _short_sample(len(joint), span) * long_run(joint, span)
+    grown = len(joint) / max(
+        len(joint) - 2 * span, 0.5 * len(joint)
+    )  # for what the window takes at both ends
+    return grown * long_run(joint, span)
 
 
 def _unexplained_input(model: MechanismModel, k: int, residuals: np.ndarray, push: np.ndarray) -> float:
@@ -177,12 +176,13 @@ def _halves(
 def _suspect(model: MechanismModel, x: np.ndarray, parts: Sequence[Sequence[np.ndarray]]) -> bool:
     """Whether two parts pull the gains apart, to first order, by more than the noise of single samples lets
     them: then it is worth looking at each alone."""
-    residuals, slopes = _linear(model, x)
+    residuals, slopes = model.linearise(x)
     noise = max(scatter_of(r) for r in residuals)
     moves, chance = [], np.zeros(model.n_all)
     for part in parts:
         inverse, blind = _part_information(model, slopes, part)
-        moves.append(inverse @ _pull(slopes, part, residuals))
+        pulls = [J.T @ (w * r) for J, w, r in zip(slopes, part, residuals, strict=True)]
+        moves.append(inverse @ np.sum(pulls, axis=0))
         chance += np.diag(inverse) * noise**2 + np.where(blind, math.inf, 0.0)
     return bool(np.any((np.abs(moves[0] - moves[1]) > APART * np.sqrt(chance))[: model.n]))
 
@@ -192,7 +192,7 @@ def _solve_part(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(unknowns, their errors) by one part of the data; infinite where it says nothing."""
     y = model.solve(x, part, rounds=10)
-    residuals, slopes = _linear(model, y)
+    residuals, slopes = model.linearise(y)
     inverse, blind = _part_information(model, slopes, part)
     meat = np.zeros_like(inverse)
     for k, (J, w, r) in enumerate(zip(slopes, part, residuals, strict=True)):
@@ -203,14 +203,6 @@ def _solve_part(
     return y, np.where(blind, math.inf, np.sqrt(spread))
 
 
-def _linear(model: MechanismModel, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Residuals and slopes, without those of what is held."""
-    residuals, slopes = model.linearise(x)
-    for J in slopes:
-        J[:, list(model.held)] = 0.0
-    return residuals, slopes
-
-
 def _part_information(
     model: MechanismModel, slopes: Sequence[np.ndarray], part: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -219,13 +211,6 @@ def _part_information(
     inverse, lost = _invert(rows, model.n)
     sizes = np.abs(lost) / np.maximum(np.abs(lost).max(axis=1, keepdims=True), 1e-300)
     return inverse, np.any(sizes > 1e-3, axis=0)
-
-
-def _pull(
-    slopes: Sequence[np.ndarray], part: Sequence[np.ndarray], residuals: Sequence[np.ndarray]
-) -> np.ndarray:
-    pulls = [J.T @ (w * r) for J, w, r in zip(slopes, part, residuals, strict=True)]
-    return np.sum(pulls, axis=0)
 
 
 def _on_one_clock(s: Segment, scores: np.ndarray) -> np.ndarray:
@@ -254,12 +239,6 @@ def _crossing(s: Segment) -> int:
     slow = max(float(np.percentile(np.abs(s.smooth), 20)), 1e-12)
     step = float(np.median(np.diff(s.velocity_time)))
     return int(min(3 * s.resolution / (slow * step), len(s.velocity) // 5)) + 1
-
-
-def _short_sample(n: int, length: int) -> float:
-    """How much a long-run sum grows for the samples that its window takes away at both ends;
-    at most twice."""
-    return n / max(n - 2 * length, 0.5 * n)
 
 
 _HUBER = 4.0
@@ -481,17 +460,16 @@ def _average_velocity(
     return chosen, there
 
 
-def _held_out(
-    model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray], length: float = 0.5
-) -> float:
+def _held_out(model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray]) -> float:
     """R^2 of velocity where each half of the half-second stretches is predicted from the other half."""
+
+    def stretch(t: np.ndarray, side: int) -> np.ndarray:
+        return (np.floor((t - (t[0] if len(t) else 0.0)) / 0.5).astype(int) % 2) == side
+
     error, total = 0.0, 0.0
     everything = np.concatenate([s.velocity for s in model.segments])
     for side in (0, 1):
-        used = [
-            (_stretch(s.velocity_time, length, side), _stretch(s.position_time, length, side))
-            for s in model.segments
-        ]
+        used = [(stretch(s.velocity_time, side), stretch(s.position_time, side)) for s in model.segments]
         if not any(v.any() for v, _ in used) or all(v.all() for v, _ in used):
             return math.nan
         part = [
@@ -506,12 +484,17 @@ def _held_out(
     return 1 - error / total if total > 0 else math.nan
 
 
-def _stretch(t: np.ndarray, length: float, side: int) -> np.ndarray:
-    return (np.floor((t - (t[0] if len(t) else 0.0)) / length).astype(int) % 2) == side
-
-
 def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> dict[str, Interval]:
-    """(value, low, high) by gain; all None where it is not determined."""
+    """The gains with their 95 % intervals, widened where parts of the data disagree.
+
+    Args:
+        fit: the estimate.
+        segments: what it was estimated from.
+        mechanism: simple, elevator or arm.
+
+    Returns:
+        (value, low, high) by gain, in SI; all None where it is not determined.
+    """
     effort = max(float(np.max(np.abs(s.input))) for s in segments)
     span = max(float(np.max(np.abs(s.smooth))) for s in segments)
     typical = {"kS": effort, "kV": effort / span, "kA": float(fit.values[2])}

@@ -7,16 +7,18 @@ Both feedbacks come with a simulated step that includes friction, delay and the 
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from ...errors import InvalidValue, UnknownName
 from ...findings import Finding, finding
 from .characterization import Feedback as Feedback
+from .commands import CharacterizeOptions
 from .mechanism import Mechanism, step as moved
 
 _NO_INERTIA = 1e-7
@@ -48,10 +50,23 @@ class Preset:
         *,
         period: float,
         delay: float,
-        encoder_factor: float = 1.0,
+        encoder_factor: float,
         **more: Any,
     ) -> Feedback:
-        """Gains in volts per error and per rate, as this controller counts them."""
+        """Gains as this controller counts them.
+
+        Args:
+            loop: "velocity" or "position".
+            K: gains in volts per error and per rate of it.
+            design: what it is made for, in words.
+            period: between two runs of the loop [s].
+            delay: by how much its measurement is late [s].
+            encoder_factor: what it counts for one unit of position.
+            more: further fields of the feedback.
+
+        Returns:
+            The same gains in both countings.
+        """
         per_volt = self.output / encoder_factor
         return Feedback(
             loop=loop,
@@ -81,21 +96,35 @@ PRESETS = {
 """By name. rev-brushed also holds for an encoder on the data port."""
 
 
-def preset_of(name: str | Preset) -> Preset:
-    if isinstance(name, Preset):
-        return name
-    if name not in PRESETS:
-        raise UnknownName("preset", name, PRESETS)
-    return PRESETS[name]
+class LoopSettings(TypedDict, total=False):
+    """What every design of a loop takes beside its gains."""
+
+    preset: str | Preset
+    """The controller; "wpilib" unless given."""
+    period: float | None
+    """Between two runs of the loop [s]; the controller's, unless given."""
+    delay: float | None
+    """By how much the measurement is late [s]; the controller's, unless given."""
+    encoder_factor: float
+    """What the controller counts for one unit of position; 1 unless given."""
+    units: tuple[str, str]
+    """Those of position and input, for the words."""
 
 
-def _preset_times(
-    preset: str | Preset, period: float | None, delay: float | None
-) -> tuple[Preset, dict[str, float]]:
-    """The preset, and its period and delay unless others are given."""
-    p = preset_of(preset)
+def _settings(
+    preset: str | Preset = "wpilib",
+    period: float | None = None,
+    delay: float | None = None,
+    encoder_factor: float = 1.0,
+    units: tuple[str, str] = ("", ""),
+) -> tuple[Callable[..., Feedback], dict[str, float], tuple[str, str]]:
+    """(what makes feedback of gains, period and delay, units) of a controller."""
+    _check_positive(encoder_factor=encoder_factor)
+    p: Any = PRESETS.get(str(preset), preset)
+    if not hasattr(p, "feedback"):
+        raise UnknownName("preset", str(preset), PRESETS)
     clock = {"period": p.period if period is None else period, "delay": p.delay if delay is None else delay}
-    return p, clock
+    return functools.partial(p.feedback, **clock, encoder_factor=encoder_factor), clock, units
 
 
 def _regulator(
@@ -124,27 +153,18 @@ def _check_positive(**values: float) -> None:
 
 
 def velocity_gains(
-    kV: float,
-    kA: float,
-    *,
-    max_error: float = 1.5,
-    max_effort: float = 7.0,
-    preset: str | Preset = "wpilib",
-    period: float | None = None,
-    delay: float | None = None,
-    encoder_factor: float = 1.0,
-    units: tuple[str, str] = ("", ""),
+    kV: float, kA: float, *, max_error: float = 1.5, max_effort: float = 7.0, **settings: Unpack[LoopSettings]
 ) -> Feedback:
     """The regulator of velocity: errors of `max_error` are worth an input of `max_effort`.
-    A mechanism without inertia needs none. `units` are those of position and input, for the words."""
-    _check_positive(max_error=max_error, max_effort=max_effort, encoder_factor=encoder_factor)
-    p, clock = _preset_times(preset, period, delay)
+    A mechanism without inertia needs none."""
+    _check_positive(max_error=max_error, max_effort=max_effort)
+    feedback, clock, units = _settings(**settings)
     K = 0.0
     if abs(kA) >= _NO_INERTIA:
         A, B = np.array([[-kV / kA]]), np.array([[1.0 / kA]])
         K = float(_regulator(A, B, [max_error], max_effort, **clock)[0, 0])
     off = f"{_with(max_error, units[0], '/s')} off is worth {_with(max_effort, units[1])}"
-    return p.feedback("velocity", (K, 0.0), _clock_words(off, clock), **clock, encoder_factor=encoder_factor)
+    return feedback("velocity", (K, 0.0), _clock_words(off, clock))
 
 
 def position_gains(
@@ -154,32 +174,23 @@ def position_gains(
     max_position_error: float = 1.0,
     max_velocity_error: float = 1.5,
     max_effort: float = 7.0,
-    preset: str | Preset = "wpilib",
-    period: float | None = None,
-    delay: float | None = None,
-    encoder_factor: float = 1.0,
-    units: tuple[str, str] = ("", ""),
+    **settings: Unpack[LoopSettings],
 ) -> Feedback:
-    """The regulator of position and velocity."""
-    _check_positive(
-        max_position_error=max_position_error,
-        max_velocity_error=max_velocity_error,
-        max_effort=max_effort,
-        encoder_factor=encoder_factor,
-    )
-    p, clock = _preset_times(preset, period, delay)
-    errors = [max_position_error, max_velocity_error]
+    """The regulator of position and velocity: both errors together are worth an input of `max_effort`."""
+    errors = {"max_position_error": max_position_error, "max_velocity_error": max_velocity_error}
+    _check_positive(**errors, max_effort=max_effort)
+    feedback, clock, units = _settings(**settings)
     if abs(kA) < _NO_INERTIA:
-        K = _regulator(np.array([[0.0]]), np.array([[1.0]]), errors[:1], max_effort, **clock)
+        A, B = np.array([[0.0]]), np.array([[1.0]])
+        K = _regulator(A, B, [max_position_error], max_effort, **clock)
         gains = (kV * float(K[0, 0]), 0.0)
     else:
         A, B = np.array([[0.0, 1.0], [0.0, -kV / kA]]), np.array([[0.0], [1.0 / kA]])
-        K = _regulator(A, B, errors, max_effort, **clock)
+        K = _regulator(A, B, [*errors.values()], max_effort, **clock)
         gains = (float(K[0, 0]), float(K[0, 1]))
     both = f"{_with(max_position_error, units[0])} and {_with(max_velocity_error, units[0], '/s')}"
-    more = {"settles": settling_time(kV, kA, *gains), "encoder_factor": encoder_factor}
     design = _clock_words(f"{both} off are worth {_with(max_effort, units[1])}", clock)
-    return p.feedback("position", gains, design, **clock, **more)
+    return feedback("position", gains, design, settles=settling_time(kV, kA, *gains))
 
 
 def _with(value: float, unit: str, per: str = "") -> str:
@@ -216,10 +227,7 @@ def settle(
     limit: float = 12.0,
     kS: float = 0.0,
     loop: str = "position",
-    preset: str | Preset = "wpilib",
-    period: float | None = None,
-    delay: float | None = None,
-    units: tuple[str, str] = ("", ""),
+    **settings: Unpack[LoopSettings],
 ) -> Feedback:
     """Gains that settle a step within 2 % in `time` seconds, slower where the input would saturate or the
     delay forbids it; the note says so.
@@ -227,7 +235,7 @@ def settle(
     A position loop also pushes with kS towards its target until it is there; velocity gets kS from the
     feedforward.
     """
-    p, clock = _preset_times(preset, period, delay)
+    feedback, clock, units = _settings(**settings)
     _check_positive(time=time, step=abs(step), limit=limit, kA=kA, period=clock["period"])
     lag = clock["delay"] + 0.5 * clock["period"]
     size, spare = abs(step), 0.99 * limit - kS  # a hair below the limit
@@ -259,7 +267,7 @@ def settle(
     size_of = _with(step, units[0], "/s" if loop == "velocity" else "")
     design = f"settles {size_of} in {time:g} s within {_with(limit, units[1])}"
     against = kS if loop == "position" else 0.0
-    return p.feedback(loop, K, design, **clock, note=note, step=step, against_friction=against)
+    return feedback(loop, K, design, note=note, step=step, against_friction=against)
 
 
 def _damped_gain(kV: float, kA: float, time: float, most: float, lag: float) -> tuple[float, str]:
@@ -302,10 +310,21 @@ def step_response(
     limit: float = 12.0,
     duration: float = 2.0,
 ) -> StepResponse:
-    """Simulate a step with friction, delay and the limit of the input;
-    the feedforward holds the target (velocity) or gravity (position)."""
-    pass
+    """Simulate a step; the feedforward holds the target (velocity) or gravity (position).
 
+    Args:
+        feedback: the loop, with its period and delay.
+        kS: input that dry friction takes [V, or A].
+        kV: input per velocity, in the unit of the step.
+        kA: input per acceleration, in the unit of the step.
+        kG: input that holds the weight [V, or A].
+        step: where to, from 0 at rest: a position, or a velocity.
+        limit: the largest input [V, or A].
+        duration: how long [s].
+
+    Returns:
+        The motion, and how well it settles.
+    """
     _check_positive(kA=kA, limit=limit, duration=duration)
     mechanism = Mechanism(friction=kS, effort_per_velocity=kV, effort_per_acceleration=kA, gravity=kG)
     n = max(2, math.ceil(duration / feedback.period))
@@ -357,12 +376,8 @@ def feedforward(
     angle: float | None = None,
 ) -> float:
     """u = kS sgn(v) + kV v + kA a + kG [cos(angle), for an arm whose horizontal is 0]."""
-    return (
-        kS * _sign(velocity)
-        + kV * velocity
-        + kA * acceleration
-        + kG * (1.0 if angle is None else math.cos(angle))
-    )
+    gravity = kG * (1.0 if angle is None else math.cos(angle))
+    return kS * _sign(velocity) + kV * velocity + kA * acceleration + gravity
 
 
 def feedforward_step(
@@ -400,70 +415,74 @@ SLOW = 1.0
 """A position loop that takes longer is pointed out [s]."""
 
 
-class LoopRequest(NamedTuple):
-    """What is asked of a regulator; None: as its controller or WPILib has it."""
+def _position_loop(kV: float, kA: float, asked: CharacterizeOptions, **settings: Any) -> Feedback:
+    errors = {"max_position_error": asked.max_error, "max_velocity_error": asked.max_velocity_error}
+    errors["max_effort"] = asked.max_effort
+    clock = {"preset": asked.controller, "period": asked.period, "delay": asked.delay}
+    return position_gains(kV, kA, **_given_values(errors), **clock, **settings)
 
-    controller: str = "wpilib"
-    max_error: float | None = None
-    max_velocity_error: float | None = None
-    max_effort: float | None = None
-    period: float | None = None
-    delay: float | None = None
 
-    @property
-    def how(self) -> dict[str, Any]:
-        """For either loop."""
-        given = {"max_effort": self.max_effort, "period": self.period, "delay": self.delay}
-        return {"preset": self.controller} | {k: v for k, v in given.items() if v is not None}
-
-    def position(self, kV: float, kA: float, **more: Any) -> Feedback:
-        errors = {"max_position_error": self.max_error, "max_velocity_error": self.max_velocity_error}
-        return position_gains(
-            kV, kA, **{k: v for k, v in errors.items() if v is not None}, **self.how, **more
-        )
-
-    def velocity(self, kV: float, kA: float, **more: Any) -> Feedback:
-        error = self.max_velocity_error
-        return velocity_gains(kV, kA, **({} if error is None else {"max_error": error}), **self.how, **more)
+def _given_values(values: Mapping[str, float | None]) -> dict[str, float]:
+    """Those that were given; the others are as WPILib has them."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def loops_of(
-    gains: Mapping[str, float | None],
-    asked: LoopRequest,
-    *,
-    units: tuple[str, str],
-    limit: float,
-    settling: tuple[float, float, str] | None,
+    gains: Mapping[str, float | None], asked: CharacterizeOptions, units: tuple[str, str], limit: float
 ) -> dict[str, Feedback]:
-    """Feedback by loop; none where kV and kA are not known."""
+    """The feedback that gains call for.
+
+    Args:
+        gains: kS, kV, kA and perhaps kG, in the chosen unit; None where one is not determined.
+        asked: what the regulators are made for, and what is to settle.
+        units: those of position and input, for the words.
+        limit: the largest input [V, or A].
+
+    Returns:
+        The loops by name: velocity, position, and settling where that was asked for; none where kV and kA
+        are not known.
+    """
     kV, kA = gains["kV"], gains["kA"]
     if kV is None or kA is None or kV < 0 or kA <= 0:
         return {}
-    loops = {"velocity": asked.velocity(kV, kA, units=units), "position": asked.position(kV, kA, units=units)}
-    if settling is not None:
-        time, step, loop = settling
+    errors = _given_values({"max_error": asked.max_velocity_error, "max_effort": asked.max_effort})
+    how: LoopSettings = {"preset": asked.controller, "period": asked.period, "delay": asked.delay}
+    how["units"] = units
+    loops = {
+        "velocity": velocity_gains(kV, kA, **errors, **how),
+        "position": _position_loop(kV, kA, asked, units=units),
+    }
+    if asked.settling_time is not None and asked.step is not None:
         kS, left = max(gains["kS"] or 0.0, 0.0), limit - abs(gains.get("kG") or 0.0)
-        how = {"preset": asked.controller, "period": asked.period, "delay": asked.delay, "units": units}
-        loops["settling"] = settle(kV, kA, time=time, step=step, limit=left, kS=kS, loop=loop, **how)
+        step = {"time": asked.settling_time, "step": asked.step, "limit": left, "kS": kS}
+        loops["settling"] = settle(kV, kA, **step, loop=asked.loop, **how)
     return loops
 
 
 def slow_loop(
-    position: Feedback, gains: Mapping[str, float | None], asked: LoopRequest, *, units: tuple[str, str]
+    position: Feedback, gains: Mapping[str, float | None], asked: CharacterizeOptions, unit: str
 ) -> Iterator[Finding]:
-    """A position loop that needs more than a second, and the error to give that makes it quicker."""
+    """A position loop that needs more than a second, and the error to give that makes it quicker.
+
+    Args:
+        position: the loop.
+        gains: kV and kA, in the chosen unit; None where one is not determined.
+        asked: what the loop was made for.
+        unit: that of position, for the words.
+
+    Yields:
+        One finding, or none.
+    """
     kV, kA, takes = gains["kV"], gains["kA"], position.settles
     if kV is None or kA is None or takes is None or takes <= SLOW:
         return
-    error = asked.max_error or 1.0
-    tried = {e: asked._replace(max_error=e).position(kV, kA).settles for e in _smaller(error)}
-    quick = next((e for e, time in tried.items() if time is not None and time <= SLOW), None)
+    smaller = [
+        float(f"{(asked.max_error or 1.0) / by:.2g}") for by in (2, 5, 10, 20, 50, 100, 200, 500, 1000)
+    ]
+    times = {error: _position_loop(kV, kA, replace(asked, max_error=error)).settles for error in smaller}
+    quick = next((error for error, time in times.items() if time is not None and time <= SLOW), None)
     text = f"the position loop takes {takes:.2g} s to come within 2 %, before friction and limits."
     remedy = "ask for a time: --settle 0.5 --step, with the step that is to settle"
     if quick is not None:
-        remedy = f"--max-error {quick:g} [{units[0]}] makes it {tried[quick]:.2g} s; or {remedy}"
+        remedy = f"--max-error {quick:g} [{unit}] makes it {times[quick]:.2g} s; or {remedy}"
     yield finding("slow_loop", text, remedy, time=takes)
-
-
-def _smaller(error: float) -> list[float]:
-    return [float(f"{error / by:.2g}") for by in (2, 5, 10, 20, 50, 100, 200, 500, 1000)]

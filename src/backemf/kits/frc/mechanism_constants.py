@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...analysis import conversion
 from ...analysis.feedforward import gear_motors
@@ -33,14 +33,8 @@ _SLIPS = {
 """Wrong units, and the factor by which kV is off."""
 
 
-ROTARY = {
-    "inertia": "kg m^2",
-    "friction": "N m",
-    "viscous": "N m s/rad",
-    "gravity": "N m",
-    "resistance": "ohm",
-}
-LINEAR = {"inertia": "kg", "friction": "N", "viscous": "N s/m", "gravity": "N", "resistance": "ohm"}
+ROTARY = {"inertia": "kg m^2", "friction": "N m", "viscous": "N m s/rad", "gravity": "N m"}
+LINEAR = {"inertia": "kg", "friction": "N", "viscous": "N s/m", "gravity": "N"}
 """What stands behind the gains of a mechanism, with its unit."""
 
 
@@ -67,10 +61,10 @@ class Physics:
     @property
     def units(self) -> dict[str, str]:
         """Of what is behind the gains, by name."""
-        return LINEAR if self.linear else ROTARY
+        return {**(LINEAR if self.linear else ROTARY), "resistance": "ohm"}
 
 
-def motor_named(motor: str | Motor) -> Motor:
+def _motor_named(motor: str | Motor) -> Motor:
     """A motor, or that of a part in the catalogue."""
     if isinstance(motor, Motor):
         return motor
@@ -93,7 +87,7 @@ def theoretical(
 ) -> Feedforward:
     """Gains to expect of a mechanism: `inertia` of the load at the output; the rotors' own is added. On a
     linear axis ratio is rotor radians per metre."""
-    actuator = Actuator(motor=motor_named(motor), friction=Coulomb(coulomb=motor_friction))
+    actuator = Actuator(motor=_motor_named(motor), friction=Coulomb(coulomb=motor_friction))
     gains = conversion.gains(
         actuator,
         ratio=ratio,
@@ -115,9 +109,23 @@ def physics(
     n_motors: int = 1,
     inertia: float | None = None,
 ) -> Physics:
-    """Back out the mechanism from its gains. `inertia`, where known (at the output, rotors included),
-    gives the effective resistance."""
-    m = motor_named(motor)
+    """Back out the mechanism from its gains.
+
+    Args:
+        measured: the gains.
+        motor: what drives it, or its name in the catalogue.
+        ratio: rotor turns per output turn; rotor radians per metre on a linear axis.
+        n_motors: how many of them.
+        inertia: at the output, rotors included, where it is known: it gives the effective resistance
+            [kg m^2, or kg].
+
+    Returns:
+        What is at the output, and what the motor alone predicts.
+
+    Raises:
+        MissingValue: where kV or kA is not determined.
+    """
+    m = _motor_named(motor)
     line, rotors = gear_motors(Actuator(motor=m), ratio, n_motors)
     size = UNITS[measured.units][0]
     values = {name: gain.value for name, gain in measured.gains.items()}
@@ -125,33 +133,18 @@ def physics(
     if kV is None or kA is None:
         raise MissingValue("the mechanism needs kV and kA; these tests do not determine both")
     gains = Feedforward(kS or 0.0, kV / size, kA / size)
-    findings: list[Finding] = []
-    resistance = None
-    predicted: dict[str, float] = {}
-    if measured.control == "voltage":
-        back = line.behind_voltage(gains)
-        per_input = line.torque_per_volt
-        predicted["kV"] = line.K_e * size
-        findings += _compare(kV, predicted["kV"], measured)
-        if inertia is not None:
-            resistance = gains.kA * line.K_t / inertia
-            if resistance > 1.5 * m.resistance:
-                own = f"the motor's own {m.resistance:.3g} ohm"
-                text = f"the effective resistance is {resistance:.3g} ohm, {own}."
-                remedy = "look at leads, connectors and current limits, or at the inertia that was given"
-                findings.append(finding("resistance_high", text, remedy))
-    else:
-        back = line.behind_current(gains)
-        per_input = line.K_t
-        predicted["kV"] = 0.0
+    volts, resistance = measured.control == "voltage", None
+    back = line.behind_voltage(gains) if volts else line.behind_current(gains)
+    per_input = line.torque_per_volt if volts else line.K_t
+    predicted = {"kV": line.K_e * size if volts else 0.0}
+    findings = _compare(kV, predicted["kV"], measured) if volts else []
     if inertia is not None:
-        same = line.voltage_gains(inertia) if measured.control == "voltage" else line.current_gains(inertia)
+        same = line.voltage_gains(inertia) if volts else line.current_gains(inertia)
         predicted["kA"] = same.kA * size
-    if back.inertia < rotors:
-        least = f"that of the rotors alone, {rotors:.3g}"
-        text = f"the gains give an inertia of {back.inertia:.3g}, less than {least}."
-        remedy = "check the motor, the gear ratio and the unit of velocity"
-        findings.append(finding("inertia_low", text, remedy))
+        if volts:
+            resistance = gains.kA * line.K_t / inertia
+            findings += _compare_resistance(resistance, m)
+    findings += _compare_inertia(back.inertia, rotors)
     kG = values.get("kG")
     return Physics(
         inertia=back.inertia,
@@ -185,7 +178,77 @@ def _compare(kV: float, predicted: float, measured: Characterization) -> list[Fi
     return [finding("kV_unexpected", text, remedy, ratio=ratio)]
 
 
-LANGUAGES = ("java", "c++", "python")
+def _compare_resistance(effective: float, motor: Motor) -> Iterator[Finding]:
+    """Leads, connectors and current limits that add much to the winding."""
+    if effective > 1.5 * motor.resistance:
+        text = f"the effective resistance is {effective:.3g} ohm, the motor's own {motor.resistance:.3g} ohm."
+        remedy = "look at leads, connectors and current limits, or at the inertia that was given"
+        yield finding("resistance_high", text, remedy)
+
+
+def _compare_inertia(inertia: float, rotors: float) -> Iterator[Finding]:
+    """A mechanism that would be lighter than its own rotors, both at the output."""
+    if inertia < rotors:
+        text = (
+            f"the gains give an inertia of {inertia:.3g}, less than that of the rotors alone, {rotors:.3g}."
+        )
+        yield finding("inertia_low", text, "check the motor, the gear ratio and the unit of velocity")
+
+
+class Language(NamedTuple):
+    """How robot programs in a language are written."""
+
+    mark: str
+    """Begins a comment."""
+    statement: str
+    gain: str
+    """A gain as an argument."""
+    feedforward: str
+    plant: str
+    """How WPILib makes a plant (docs.wpilib.org, physics simulation)."""
+    head: tuple[str, ...] = ()
+    indent: str = ""
+    tail: tuple[str, ...] = ()
+
+
+LANGUAGES = {
+    "java": Language(
+        mark="//",
+        head=("public final class Constants {",),
+        indent="  ",
+        statement="public static final double {name} = {value};",
+        tail=("}",),
+        gain="Constants.{name}",
+        feedforward="{kind} feedforward = new {kind}({gains});",
+        plant="LinearSystemId.create{kind}System(DCMotor.get{motor}({n}), Constants.kInertia, {radius}"
+        "Constants.kGearing);",
+    ),
+    "c++": Language(
+        mark="//",
+        head=("#pragma once", "", "namespace constants {"),
+        statement="inline constexpr double {name} = {value};",
+        tail=("}  // namespace constants",),
+        gain="constants::{name} * {scale}",
+        feedforward="frc::{kind}{motion} feedforward{{{gains}}};",
+        plant="frc::LinearSystemId::{kind}System(frc::DCMotor::{motor}({n}), constants::kInertia * {unit},"
+        " {radius}constants::kGearing);",
+    ),
+    "python": Language(
+        mark="#",
+        statement="{name} = {value}",
+        gain="{name}",
+        feedforward="feedforward = wpimath.controller.{kind}{meters}({gains})",
+        plant="LinearSystemId.{lower}System(DCMotor.{motor}({n}), kInertia, {radius}kGearing)",
+    ),
+}
+_DISTANCES = {
+    "m": ("meters", "m"),
+    "ft": ("feet", "ft"),
+    "in": ("inches", "in"),
+    "rot": ("turns", "tr"),
+    "deg": ("degrees", "deg"),
+}
+"""Units of distance as C++ spells them: a type, and one of it."""
 _CLASSES = {
     "simple": "SimpleMotorFeedforward",
     "flywheel": "SimpleMotorFeedforward",
@@ -212,52 +275,50 @@ def constants(
     n_motors: int = 1,
     notes: str = "",
 ) -> str:
-    """Source text with the gains, their units as comments, the feedforward object, and feedback gains by loop
-    ({"velocity": {"kP": ...}}). `simulation` holds what WPILib's simulations take ({"inertia": (1.2, "kg
-    m^2")}), and `motor` is the catalogue's name of what drives it.
+    """Constants for a robot program, to paste: the gains, their units as comments, the feedforward object.
 
-    A gain that is None was not determined: it becomes a comment, never a number.
+    Args:
+        gains: by name; one that is None was not determined, and becomes a comment, never a number.
+        mechanism: simple, flywheel, elevator, arm or drivetrain.
+        language: java, c++ or python.
+        units: of the gains, by name.
+        feedback: gains by loop, {"velocity": {"kP": ...}}.
+        simulation: what WPILib's simulations take, with units, {"inertia": (1.2, "kg m^2")}; at the output.
+        motor: the catalogue's name of what drives it.
+        n_motors: how many of them.
+        notes: lines of comment at the beginning.
+
+    Returns:
+        The source text.
+
+    Raises:
+        UnknownName: there is no such language or mechanism.
+        MissingValue: none of the gains is determined.
     """
     for kind, given, valid in (("language", language, LANGUAGES), ("mechanism", mechanism, _CLASSES)):
         if given not in valid:
             raise UnknownName(kind, given, valid)
     if set(gains.values()) <= {None}:
         raise MissingValue("none of the gains is determined, so that there is nothing to write")
-    simulation = simulation or {}
-    rows = _constant_rows(gains, units or {}, feedback or {}, simulation)
-    mark = "#" if language == "python" else "//"
-    lines = {"java": _java, "c++": _cpp, "python": _python}[language](rows, mechanism)
-    plant = _plant(simulation, mechanism, motor, n_motors, language)
-    lines += [f"{mark} {line}".rstrip() for line in plant]
-    return "\n".join([*(f"{mark} {line}" for line in notes.splitlines()), *lines]) + "\n"
-
-
-def _constant_rows(
-    gains: Mapping[str, float | None],
-    units: Mapping[str, str],
-    feedback: Mapping[str, Mapping[str, float]],
-    simulation: Mapping[str, tuple[float, str]],
-) -> list[Row]:
-    """Names, values and units: of the gains, of the loops, and of what a simulation takes."""
+    units, simulation, written = units or {}, simulation or {}, LANGUAGES[language]
     rows: list[Row] = [(name, value, units.get(name, "")) for name, value in gains.items()]
-    loops = [(loop, name, value) for loop, some in feedback.items() for name, value in some.items()]
-    rows += [(f"{name}{loop.capitalize()}", value, f"{loop} loop") for loop, name, value in loops if value]
-    return rows + [(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
+    rows += _loop_rows(feedback or {})
+    rows += [(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
+    comments = [*_object(rows, mechanism, written), *_plant(simulation, mechanism, motor, n_motors, language)]
+    lines = [*_constant_lines(rows, written), *(f"{written.mark} {line}".rstrip() for line in comments)]
+    return "\n".join([*(f"{written.mark} {line}" for line in notes.splitlines()), *lines]) + "\n"
 
 
-_PLANTS = {
-    "java": (
-        "LinearSystemId.create{kind}System(DCMotor.get{motor}({n}), Constants.kInertia, {radius}",
-        "Constants.kGearing);",
-    ),
-    "c++": (
-        "frc::LinearSystemId::{kind}System(frc::DCMotor::{motor}({n}), constants::kInertia * {unit},"
-        " {radius}",
-        "constants::kGearing);",
-    ),
-    "python": ("LinearSystemId.{lower}System(DCMotor.{motor}({n}), kInertia, {radius}", "kGearing)"),
-}
-"""How WPILib makes a plant, up to the gearing (docs.wpilib.org, physics simulation)."""
+def _loop_rows(feedback: Mapping[str, Mapping[str, float]]) -> list[Row]:
+    """Gains of the loops, without those that are 0."""
+    return [
+        (f"{name}{loop.capitalize()}", value, f"{loop} loop")
+        for loop, gains in feedback.items()
+        for name, value in gains.items()
+        if value
+    ]
+
+
 _KINDS = {"arm": "SingleJointedArm", "elevator": "Elevator", "simple": "Flywheel", "flywheel": "Flywheel"}
 _MOTORS = {
     "neo": ("NEO", "NEO", "NEO"),
@@ -282,12 +343,15 @@ def _plant(
     if "inertia" not in simulation or kind is None or motor not in _MOTORS:
         return []
     known: dict[str, Any] = {"kind": kind, "lower": kind[0].lower() + kind[1:], "n": n_motors}
-    known["motor"] = _MOTORS[motor][LANGUAGES.index(language)]
+    known["motor"] = _MOTORS[motor][[*LANGUAGES].index(language)]
     known["unit"] = "1_kg" if kind == "Elevator" else "1_kg_sq_m"
     known["radius"] = ("1_m, " if language == "c++" else "1.0, ") if kind == "Elevator" else ""
-    head, last = _PLANTS[language]
     drum = " a drum of 1 m, for a gearing per metre;" if kind == "Elevator" else ""
-    return ["", f"simulation:{drum} friction is not in it", *_break_call(head.format(**known) + last)]
+    return [
+        "",
+        f"simulation:{drum} friction is not in it",
+        *_break_call(LANGUAGES[language].plant.format(**known)),
+    ]
 
 
 def _break_call(call: str) -> list[str]:
@@ -305,73 +369,33 @@ def _number(value: float) -> str:
     return text if any(c in text for c in ".en") else f"{text}.0"
 
 
-def _order(mechanism: str) -> tuple[str, ...]:
-    """Arguments of the feedforward classes, in their order."""
-    return ("kS", "kG", "kV", "kA") if mechanism in ("elevator", "arm") else ("kS", "kV", "kA")
-
-
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(word.capitalize() for word in rest)
 
 
-def _has_object(rows: list[Row], mechanism: str) -> bool:
-    known = {name for name, value, _ in rows if value is not None}
-    return set(_order(mechanism)) <= known
+def _constant_lines(rows: list[Row], written: Language) -> list[str]:
+    """One line a gain, between the lines that a file begins and ends with."""
+    lines = []
+    for name, value, unit in rows:
+        line = f"{written.mark} {_camel(name)}: not determined"
+        if value is not None:
+            line = written.statement.format(name=_camel(name), value=_number(value))
+            line += f"  {written.mark} {unit}" if unit else ""
+        lines.append(written.indent + line)
+    return [*written.head, *lines, *written.tail]
 
 
-def _distance(rows: list[Row]) -> tuple[str, str]:
-    """The unit of distance that the gains are in, as C++ spells it: a type, and one of it."""
+def _object(rows: list[Row], mechanism: str, written: Language) -> list[str]:
+    """The feedforward object; nothing where one of its gains is not known."""
+    order = ("kS", "kG", "kV", "kA") if mechanism in ("elevator", "arm") else ("kS", "kV", "kA")
+    if not set(order) <= {name for name, value, _ in rows if value is not None}:
+        return []
     unit = next((unit for name, _, unit in rows if name == "kV"), "")
-    spelled = {
-        "m": ("meters", "m"),
-        "ft": ("feet", "ft"),
-        "in": ("inches", "in"),
-        "rot": ("turns", "tr"),
-        "deg": ("degrees", "deg"),
-    }
-    kind, one = spelled.get(unit.partition("(")[2].partition("/")[0], ("radians", "rad"))
-    return f"units::{kind}", f"1_{one}"
-
-
-def _lines(rows: list[Row], mark: str, statement: str) -> list[str]:
-    """One line a gain; `statement` has {name} and {value}, `mark` begins a comment."""
-    return [
-        f"{mark} {_camel(name)}: not determined"
-        if value is None
-        else statement.format(name=_camel(name), value=_number(value)) + (f"  {mark} {unit}" if unit else "")
-        for name, value, unit in rows
-    ]
-
-
-def _java(rows: list[Row], mechanism: str) -> list[str]:
-    inside = _lines(rows, "//", "public static final double {name} = {value};")
-    lines = ["public final class Constants {", *(f"  {line}" for line in inside), "}"]
-    if _has_object(rows, mechanism):
-        kind = _CLASSES[mechanism]
-        gains = ", ".join(f"Constants.{name}" for name in _order(mechanism))
-        lines += [f"// {line}" for line in _break_call(f"{kind} feedforward = new {kind}({gains});")]
-    return lines
-
-
-def _cpp(rows: list[Row], mechanism: str) -> list[str]:
-    lines = ["#pragma once", "", "namespace constants {"]
-    lines += _lines(rows, "//", "inline constexpr double {name} = {value};")
-    lines.append("}  // namespace constants")
-    if _has_object(rows, mechanism):
-        kind = _CLASSES[mechanism]
-        motion, one = _distance(rows)
-        scale = {"kS": "1_V", "kG": "1_V", "kV": f"1_V * 1_s / {one}", "kA": f"1_V * 1_s * 1_s / {one}"}
-        template = f"<{motion}>" if kind == "SimpleMotorFeedforward" else ""
-        gains = ", ".join(f"constants::{name} * {scale[name]}" for name in _order(mechanism))
-        lines += [f"// {line}" for line in _break_call(f"frc::{kind}{template} feedforward{{{gains}}};")]
-    return lines
-
-
-def _python(rows: list[Row], mechanism: str) -> list[str]:
-    lines = _lines(rows, "#", "{name} = {value}")
-    if _has_object(rows, mechanism):
-        kind = _CLASSES[mechanism].replace("MotorFeedforward", "MotorFeedforwardMeters")
-        call = f"feedforward = wpimath.controller.{kind}({', '.join(_order(mechanism))})"
-        lines += [f"# {line}" for line in _break_call(call)]
-    return lines
+    motion, one = _DISTANCES.get(unit.partition("(")[2].partition("/")[0], ("radians", "rad"))
+    scale = {"kS": "1_V", "kG": "1_V", "kV": f"1_V * 1_s / 1_{one}", "kA": f"1_V * 1_s * 1_s / 1_{one}"}
+    gains = ", ".join(written.gain.format(name=name, scale=scale[name]) for name in order)
+    known = {"kind": _CLASSES[mechanism], "gains": gains, "motion": "", "meters": ""}
+    if known["kind"] == "SimpleMotorFeedforward":
+        known |= {"motion": f"<units::{motion}>", "meters": "Meters"}
+    return _break_call(written.feedforward.format(**known))

@@ -13,9 +13,8 @@ from ...findings import Finding, finding
 from ...tables import interval, number
 from .characterization import FeedforwardGain
 from .gain_fit import UNSURE, Interval, MechanismFit, slow_ways
-from .mechanism import motion
+from .mechanism import DELAY_ASSUMED, motion
 from .trials import Segment, Trial, average_neighbours, input_before, moving, tests_in
-from .unknowns import DELAY_ASSUMED
 
 _FACTORS = {
     2 * math.pi: "radians against rotations",
@@ -120,7 +119,17 @@ def _position_ratio(run: Trial) -> float | None:
 def recording_findings(
     runs: Sequence[Trial], segments: Sequence[Segment], idle: Sequence[Trial], mechanism: str
 ) -> Iterator[Finding]:
-    """What the recordings show before any gain is known."""
+    """What the recordings show before any gain is known.
+
+    Args:
+        runs: all of them.
+        segments: the parts in motion.
+        idle: runs that have none.
+        mechanism: simple, elevator or arm.
+
+    Yields:
+        Findings, each with its remedy.
+    """
     if idle:
         reached = max(float(np.max(np.abs(r.input))) for r in idle)
         names = ", ".join(_name(run) for run in idle)
@@ -205,8 +214,18 @@ def motion_findings(
     window: float | None,
     size: float,
 ) -> Iterator[Finding]:
-    """What the simulation of the mechanism shows: delays, and a mechanism that sticks. `size` is the unit of
-    the gains in SI."""
+    """What the simulation of the mechanism shows: delays, and a mechanism that sticks.
+
+    Args:
+        segments: what was simulated.
+        gains: in the chosen unit.
+        delay: of the measured velocity [s].
+        window: over which it is a mean [s]; None: it is not.
+        size: of the chosen unit, in SI.
+
+    Yields:
+        Findings, each with its remedy.
+    """
     if all(s.run.slow for s in segments):
         text = (
             f"from ramps alone a delay looks like friction: it was taken to be 0 +- {1e3 * DELAY_ASSUMED:.0f}"
@@ -311,7 +330,16 @@ def _later(
 def gain_findings(
     gains: Mapping[str, FeedforwardGain], mechanism: str, runs: Sequence[Trial]
 ) -> Iterator[Finding]:
-    """Gains that are not determined, or negative."""
+    """Gains that are not determined, or negative.
+
+    Args:
+        gains: by name.
+        mechanism: simple, elevator or arm.
+        runs: what they were found from.
+
+    Yields:
+        Findings, each with its remedy.
+    """
     for name, gain in gains.items():
         if gain.value is None:
             text = f"{name} is not determined by these tests ({', '.join(tests_in(runs))})."
@@ -371,7 +399,17 @@ def fit_findings(
     gains: Mapping[str, Interval],
     segments: Sequence[Segment],
 ) -> Iterator[Finding]:
-    """What the fit shows: motion before its cause, parts that disagree, what no gains explain."""
+    """What the fit shows: motion before its cause, parts that disagree, what no gains explain.
+
+    Args:
+        fit: the estimate.
+        parts: what two parts of the data say of a gain, and its unit, by how they were parted.
+        gains: all gains with their intervals, in the chosen unit.
+        segments: what was fitted.
+
+    Yields:
+        Findings, each with its remedy.
+    """
     causes = [*_too_early(fit), *_disagreements(parts)]
     yield from causes
     effort = max(float(np.max(np.abs(s.input))) for s in segments)

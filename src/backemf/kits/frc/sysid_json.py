@@ -31,7 +31,19 @@ def can_read(path: Path, head: bytes) -> bool:
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
-    """A recording for every test that has rows."""
+    """A recording for every test that has rows.
+
+    Args:
+        path: of the file.
+        keep: as every reader takes it; all channels are signals here.
+        report: told when it is read.
+
+    Returns:
+        The recordings, in rotations scaled to the unit that the file names.
+
+    Raises:
+        ReadError: where it is no such file, or holds no rows.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or an integer without end

@@ -36,6 +36,7 @@ class ResampledTrial:
         return len(self.time)
 
     def keep(self, which: np.ndarray | slice) -> ResampledTrial:
+        """Some of the samples."""
         return ResampledTrial(**{name: column[which] for name, column in vars(self).items()})
 
 
@@ -182,12 +183,21 @@ def regress(
 
 
 def one_step(runs: Sequence[Trial], mechanism: str = "simple", *, threshold: float) -> GainRegression:
-    """The same least squares without filters or trimming: from each sample to the next, wherever the velocity
-    reaches the threshold.
+    """The same least squares without filters or trimming: from each sample to the next.
 
-    Accelerations are forward differences at the mean step of what is kept. Any tests will do, and all runs
-    are used. This is "SysId OLS" of Tyler Veness' SysIdOpt (github.com/calcmogul/SysIdOpt, threshold 0.1),
-    which published gains of its sample file.
+    Accelerations are forward differences at the mean step of what is kept. This is "SysId OLS" of Tyler
+    Veness' SysIdOpt (github.com/calcmogul/SysIdOpt, threshold 0.1), which published gains of its sample file.
+
+    Args:
+        runs: any tests; all are used.
+        mechanism: simple, elevator or arm.
+        threshold: velocity that a sample must reach, as the runs have it.
+
+    Returns:
+        Gains in the units of the runs.
+
+    Raises:
+        InvalidValue: where fewer than 6 samples are as fast.
     """
     parts = []
     for run in runs:
@@ -209,8 +219,21 @@ def one_step(runs: Sequence[Trial], mechanism: str = "simple", *, threshold: flo
 def sysid(
     runs: Sequence[Trial], mechanism: str = "simple", *, median: int = 1, threshold: float | None = None
 ) -> GainRegression:
-    """Gains as the classic tool finds them: the first run of each of the four tests,
-    all of which it needs."""
+    """Gains as the classic tool finds them.
+
+    Args:
+        runs: of all four tests; the first of each is used.
+        mechanism: one of MECHANISMS.
+        median: window of the filter of velocities; 1 is none.
+        threshold: velocity that a sample of a slow test must reach, as the runs have it; their noise, unless
+            given.
+
+    Returns:
+        Gains in the units of the runs.
+
+    Raises:
+        MissingValue: where one of the tests is missing.
+    """
     if mechanism not in MECHANISMS:
         raise InvalidValue(f"mechanism is {mechanism!r}; expected one of {', '.join(MECHANISMS)}")
     first: dict[str, Trial] = {}

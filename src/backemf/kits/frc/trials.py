@@ -3,6 +3,7 @@ Segment: the part of it that tells about motion."""
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
@@ -14,7 +15,7 @@ import numpy as np
 
 from ...codec import Noun
 from ...errors import InvalidValue, MissingValue, SignalError, UnknownName
-from ...logs.log import Log
+from ...logs.log import Log, several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -389,22 +390,8 @@ def runs_from(given: Any, control: str = "voltage") -> list[Trial]:
     """The runs in whatever is given: runs, logs, or rows [t, u, position, velocity] by test."""
     if control not in CONTROLS:
         raise UnknownName("control", control, CONTROLS)
-    if isinstance(given, Trial | Log):
-        given = [given]
-    runs: list[Trial] = []
-    if isinstance(given, Mapping):
-        runs += [run for test, rows in given.items() for run in _from_rows(str(test), rows)]
-        given = ()
-    for item in given if isinstance(given, Iterable) else (given,):
-        if isinstance(item, Trial):
-            runs.append(with_velocity(item))
-        elif isinstance(item, Log):
-            runs += split(item, control)
-        else:
-            raise InvalidValue(
-                f"cannot characterise {type(item).__name__}; expected logs, runs, or rows [t, input,"
-                " position, velocity] by test"
-            )
+    items = [given] if isinstance(given, Mapping) else several(given)
+    runs = [run for item in items for run in _runs_in(item, control)]
     if not runs:
         raise MissingValue(
             "no test was found; expected stretches in which the input ramps up slowly or steps"
@@ -412,18 +399,42 @@ def runs_from(given: Any, control: str = "voltage") -> list[Trial]:
     return runs
 
 
-def _from_rows(test: str, rows: Any) -> list[Trial]:
-    several = rows if isinstance(rows, list | tuple) and len(rows) and np.ndim(rows[0]) == 2 else [rows]
-    runs = []
-    for one in several:
-        table = np.asarray(one, float)
-        if table.ndim != 2 or table.shape[1] not in (3, 4):
-            raise InvalidValue(
-                f"{test} has rows of shape {table.shape}; expected [t, input, position, velocity]"
-            )
-        t, u, p = table.T[:3]
-        runs.append(make_run(test, t, u, p, table.T[3] if table.shape[1] == 4 else None))
-    return runs
+@functools.singledispatch
+def _runs_in(item: Any, control: str) -> Iterable[Trial]:
+    raise InvalidValue(
+        f"cannot characterise {type(item).__name__}; expected logs, runs, or rows [t, input,"
+        " position, velocity] by test"
+    )
+
+
+@_runs_in.register
+def _(run: Trial, control: str) -> Iterable[Trial]:
+    return [with_velocity(run)]
+
+
+@_runs_in.register
+def _(log: Log, control: str) -> Iterable[Trial]:
+    return split(log, control)
+
+
+@_runs_in.register
+def _(rows_by_test: Mapping, control: str) -> Iterable[Trial]:
+    return [_from_table(str(test), table) for test, rows in rows_by_test.items() for table in _tables(rows)]
+
+
+def _tables(rows: Any) -> Sequence[np.ndarray]:
+    """A table, or several of different length, as arrays."""
+    try:
+        table = np.asarray(rows, float)
+    except ValueError:
+        return [np.asarray(one, float) for one in rows]
+    return [*table] if table.ndim == 3 else [table]
+
+
+def _from_table(test: str, table: np.ndarray) -> Trial:
+    if table.ndim != 2 or table.shape[1] not in (3, 4):
+        raise InvalidValue(f"{test} has rows of shape {table.shape}; expected [t, input, position, velocity]")
+    return make_run(test, *table.T)
 
 
 def split(log: Log, control: str = "voltage") -> list[Trial]:
@@ -515,16 +526,13 @@ def of_one(runs: Sequence[Trial], name: str | None) -> list[Trial]:
         raise MissingValue(f"these recordings are of {len(count)} mechanisms: {there}; {which}")
     if name is None:
         return list(runs)
-    kept = [run for run in runs if name.lower() in (run.mechanism.lower(), _last(run.mechanism.lower()))]
+    known = {run.mechanism: run.mechanism.lower() for run in runs}
+    kept = [r for r in runs if name.lower() in (known[r.mechanism], known[r.mechanism].rpartition("/")[2])]
     if not kept and not count:
         raise InvalidValue(f"name is {name!r}, but the recordings do not say which mechanism they are of")
     if not kept:
         raise UnknownName("mechanism", name, count)
     return kept
-
-
-def _last(name: str) -> str:
-    return name.rpartition("/")[2]
 
 
 def tests_in(runs: Sequence[Trial]) -> list[str]:

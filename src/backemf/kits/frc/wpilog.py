@@ -169,8 +169,8 @@ def unit_of(metadata: str) -> str:
     text = metadata.strip()
     if text.startswith("{"):
         try:
-            facts = json.loads(text)
-            text = str(facts.get("unit") or facts.get("units") or "") if isinstance(facts, dict) else ""
+            facts = json.loads(text)  # an object, for it begins like one
+            text = str(facts.get("unit") or facts.get("units") or "")
         except json.JSONDecodeError:
             return ""
     unit, *per = re.split(r"\s+per\s+|/", text.lower().strip())
@@ -192,7 +192,20 @@ def entries(
 
 
 def whole(path: Path, logged: Iterable[Series], keep: Keep = everything, unclear: str = "") -> Recording:
-    """All numbers of a log, by the names of their entries; `unclear` is said where nothing is recognised."""
+    """All numbers of a log, by the names of their entries.
+
+    Args:
+        path: of the file, for names.
+        logged: its entries.
+        keep: says whose values are wanted; the others are listed without them.
+        unclear: what is said where no signal is recognised.
+
+    Returns:
+        One recording.
+
+    Raises:
+        ReadError: where no entry holds numbers.
+    """
     channels = [c for series in logged for c in _channels(series)]
     if not channels:
         raise ReadError("no numbers in the log; expected boolean, int64, float or double entries")
@@ -223,8 +236,17 @@ def write_wpilog(
     extra: str = "",
     force: bool = False,
 ) -> Path:
-    """Write entries {name: (type, metadata, [(time [s], value), ...])}:
-    first all starts, then the records as they are given."""
+    """Write a log: first the starts of all entries, then the records as they are given.
+
+    Args:
+        path: where to.
+        logged: {name: (type, metadata, [(time [s], value), ...])}.
+        extra: text of the header.
+        force: overwrite what exists.
+
+    Returns:
+        Where it was written.
+    """
     parts = [MAGIC, struct.pack("<HI", 0x0100, len(extra.encode())), extra.encode()]
     for number, (name, (type_, metadata, _)) in enumerate(logged.items(), start=1):
         texts = b"".join(_with_length(text) for text in (name, type_, metadata))

@@ -18,9 +18,9 @@ from ...logs.readers import reader_of
 from ...logs.recording import MUST_TELL, Channel, ReadError, Recording
 from ...logs.to_log import to_log
 from . import sysid_json, wpilog
+from .trials import TESTS
 from .wpilog import FORMAT, Series, unit_of
 
-TESTS = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
 _STATE = re.compile(r"^(?:.*/)?sysid-test-state(?:-(?P<mechanism>.*))?$")
 _OUTPUTS = re.compile(r"^(?:NT:)?/?(?:AdvantageKit/)?(?:RealOutputs/|ReplayOutputs/)?")
 """What loggers put before the names that a program gives."""
@@ -48,9 +48,6 @@ class Logger:
     """Whether a value is only written when it changes, on a clock that all entries share."""
 
 
-_TALON = r"^(?:.*/)?(?P<motor>TalonFXS?-\d+)/"
-_URCL = r"^(?:.*/)?URCL/(?P<motor>[^/]+)/"
-_KIT = rf"{_OUTPUTS.pattern}(?P<motor>.+?)"
 _SPELLED = {
     "position": {"rads?": "rad", "radians": "rad", "rot(?:ation)?s?": "rev", "deg(?:ree)?s?": "deg"}
     | {"meters?": "m", "inch(?:es)?": "in"},
@@ -60,6 +57,13 @@ _SPELLED = {
 """How entries of AdvantageKit's end, by signal: the unit stands in the name."""
 _WHERE = "|".join(_SPELLED["position"])
 _SPEED = "|".join(f"{word}(?:sec(?:ond)?)" if word.endswith("per") else word for word in _SPELLED["velocity"])
+
+
+def _entries(before: str, **named: tuple[str, str]) -> dict[str, tuple[str, str]]:
+    """(pattern, unit) by signal, from what stands before all names and (the rest, unit) of each."""
+    return {signal: (f"{before}{rest}$", unit) for signal, (rest, unit) in named.items()}
+
+
 _ANY = ("voltage", "current", "position", "velocity")
 _LOGGERS = (
     Logger(
@@ -72,32 +76,35 @@ _LOGGERS = (
         name="phoenix",
         about="CTRE Phoenix 6, a hoot file converted by owlet: Phoenix6/TalonFX-<id>/MotorVoltage",
         source="v6.docs.ctr-electronics.com, SysId integration",
-        entries={
-            "voltage": (f"{_TALON}MotorVoltage$", "V"),
-            "current": (f"{_TALON}TorqueCurrent$", "A"),
-            "position": (f"{_TALON}Position$", "rev"),
-            "velocity": (f"{_TALON}Velocity$", "rev/s"),
-        },
+        entries=_entries(
+            r"^(?:.*/)?(?P<motor>TalonFXS?-\d+)/",
+            voltage=("MotorVoltage", "V"),
+            current=("TorqueCurrent", "A"),
+            position=("Position", "rev"),
+            velocity=("Velocity", "rev/s"),
+        ),
     ),
     Logger(
         name="urcl",
         about="URCL for REV Spark, exported by AdvantageScope: NT:/URCL/<device>/AppliedOutputVoltage",
         source="docs.advantagescope.org, URCL; since 2025 entries have the names of Spark's status frames",
-        entries={
-            "voltage": (f"{_URCL}AppliedOutputVoltage$", "V"),
-            "position": (f"{_URCL}(?:MotorPositionRotations|PrimaryEncoderPosition)$", "rev"),
-            "velocity": (f"{_URCL}(?:MotorVelocityRPM|PrimaryEncoderVelocity)$", "rev/min"),
-        },
+        entries=_entries(
+            r"^(?:.*/)?URCL/(?P<motor>[^/]+)/",
+            voltage=("AppliedOutputVoltage", "V"),
+            position=("(?:MotorPositionRotations|PrimaryEncoderPosition)", "rev"),
+            velocity=("(?:MotorVelocityRPM|PrimaryEncoderVelocity)", "rev/min"),
+        ),
     ),
     Logger(
         name="advantagekit",
         about="AdvantageKit's template projects: <table>/<motor>AppliedVolts, PositionRad, VelocityRadPerSec",
         source="docs.advantagekit.org, SysId compatibility and template projects",
-        entries={
-            "voltage": (rf"{_KIT}Applied(?:Volts|Voltage)$", "V"),
-            "position": (rf"{_KIT}Position(?:{_WHERE})$", ""),
-            "velocity": (rf"{_KIT}Velocity(?:{_SPEED})$", ""),
-        },
+        entries=_entries(
+            rf"{_OUTPUTS.pattern}(?P<motor>.+?)",
+            voltage=("Applied(?:Volts|Voltage)", "V"),
+            position=(f"Position(?:{_WHERE})", ""),
+            velocity=(f"Velocity(?:{_SPEED})", ""),
+        ),
         changes_only=True,
     ),
 )
@@ -117,10 +124,6 @@ class Window:
     number: int
     name: str = ""
     """Of the mechanism, for people."""
-
-
-def list_loggers() -> str:
-    return "; ".join(f"{logger.name} ({logger.about})" for logger in LOGGERS.values())
 
 
 def windows_of(logged: Sequence[Series]) -> list[Window]:
@@ -192,11 +195,26 @@ def _complete(signals: Mapping[str, object]) -> bool:
 def find_runs(
     path: Path, logged: Sequence[Series], preset: str | None = None, mechanism: str | None = None
 ) -> tuple[list[Recording], str]:
-    """(a recording for every run and motor, what is unclear):
-    none where the log has no tests, or where its logger is not known. `mechanism` keeps the tests of one."""
-    windows = windows_of(logged) if mechanism is None else tests_of(mechanism, windows_of(logged))
+    """The tests in a log.
+
+    Args:
+        path: of the file, for names.
+        logged: its entries.
+        preset: the logger that wrote it, perhaps with motors, "phoenix:TalonFX-3"; recognised without it.
+        mechanism: whose tests are wanted; all, unless given.
+
+    Returns:
+        (a recording for every run and motor, what is unclear): no recordings where the log has no tests, or
+        where its logger is not known.
+
+    Raises:
+        ReadError: where nothing fits the preset.
+    """
+    windows = tests_of(mechanism, windows_of(logged))
     name, _, chosen = (preset or "").partition(":")
-    known = _loggers_of(logged, LOGGERS.values() if preset is None else (_logger_named(name),))
+    if preset is not None and name not in LOGGERS:
+        raise UnknownName("preset", name, LOGGERS)
+    known = _loggers_of(logged, LOGGERS.values() if preset is None else (LOGGERS[name],))
     if len(known) != 1:
         return [], _unknown_logger(known, name, bool(windows))
     ((key, motors),) = known.items()
@@ -210,16 +228,10 @@ def find_runs(
     return _runs_of(path, logged, windows, motors, key, chosen)
 
 
-def _logger_named(name: str) -> Logger:
-    """The logger of a preset's name."""
-    if name not in LOGGERS:
-        raise UnknownName("preset", name, LOGGERS)
-    return LOGGERS[name]
-
-
 def _unknown_logger(known: Collection[str], name: str, tests: bool) -> str:
     """What to say where no logger's names are there, or those of several."""
-    presets = f"the presets: {list_loggers()}; or name the entries with --map"
+    about = "; ".join(f"{logger.name} ({logger.about})" for logger in LOGGERS.values())
+    presets = f"the presets: {about}; or name the entries with --map"
     if known:
         return f"more than one logger wrote this; say which with --preset: {', '.join(known)}"
     if name:
@@ -245,15 +257,20 @@ def _runs_of(
         some = [w for w in windows if w.name == mechanism]
         mine = motors if chosen or key == "sysid" else _driven_motors(motors, some)
         if len(mine) > 1 and not chosen and key != "sysid":
-            first, *others = mine
-            which = f"say which with --preset {key}:{first} (also {', '.join(others)})"
-            return [], f"several motors run during the tests; {which}"
+            return [], f"several motors run during the tests; {_say_which(key, mine)}"
         runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
     return runs, ""
 
 
-def tests_of(name: str, windows: Sequence[Window]) -> list[Window]:
-    """The tests of one mechanism, by its name in any case, or by the last part of it."""
+def _say_which(key: str, motors: Motors) -> str:
+    first, *others = motors
+    return f"say which with --preset {key}:{first} (also {', '.join(others)})"
+
+
+def tests_of(name: str | None, windows: list[Window]) -> list[Window]:
+    """The tests of one mechanism, by its name in any case, or by the last part of it; all without a name."""
+    if name is None:
+        return windows
     if not windows:
         raise ReadError(f"there are no states of a SysId routine that would tell the tests of {name!r} apart")
     known = {w.name.lower(): w.name for w in windows}
@@ -294,9 +311,7 @@ def _whole(path: Path, motors: Motors, logger: Logger) -> Recording:
     """A log without tests, of one motor."""
     complete = {name: signals for name, signals in motors.items() if _complete(signals)}
     if len(complete) > 1:
-        first, *more = complete
-        which = f"say which with --preset {logger.name}:{first} (also {', '.join(more)})"
-        raise ReadError(f"several motors; {which}")
+        raise ReadError(f"several motors; {_say_which(logger.name, complete)}")
     ((name, signals),) = complete.items()
     channels = []
     for signal, (series, unit) in signals.items():
@@ -314,17 +329,34 @@ def _recordings(
     endings: Collection[str],
 ) -> list[Recording]:
     """The motors of one run, and the turning of a drivetrain whose sides go against each other."""
-    mine = motors if logger.name != "sysid" else _motors_of(motors, window, endings)
-    clock = _cycles(logged, window) if logger.changes_only else None
+    mine = _motors_of(window.mechanism, motors, endings) if logger.name == "sysid" else motors
+    clock = _program_clock(logged, window) if logger.changes_only else None
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
     out = {m: channels for m, channels in cut.items() if _complete({c.signal: c for c in channels})}
     gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
     words = _tell_turning(out, gyro)
-    end = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
-    note = (f"run {window.number} of {window.test}, read as {logger.name}",)
-    names = {motor: f"{window.test} {motor}{words.get(motor, '')} {end}" for motor in out}
-    more = {"notes": note, "mechanism": window.name}
+    source = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
+    names = {motor: f"{window.test} {motor}{words.get(motor, '')} {source}" for motor in out}
+    more = {
+        "notes": (f"run {window.number} of {window.test}, read as {logger.name}",),
+        "mechanism": window.name,
+    }
     return [Recording.of(path, FORMAT, out[motor], name, **more) for motor, name in names.items()]
+
+
+def _motors_of(mechanism: str, motors: Motors, endings: Collection[str]) -> Motors:
+    """Those of one mechanism, of motors called <motor>-<mechanism>, told without the latter."""
+    return {
+        motor.removesuffix(mechanism).rstrip("-") or mechanism: signals
+        for motor, signals in motors.items()
+        if _ending(motor, endings) == mechanism
+    }
+
+
+def _program_clock(logged: Sequence[Series], window: Window) -> np.ndarray:
+    """Cycles of the robot's program during a test: anything that was written tells of one."""
+    times = np.unique(np.concatenate([np.asarray(s.times, float) for s in logged if s.times]))
+    return times[(times >= window.start) & (times < window.end)]
 
 
 def _tell_turning(out: dict[str, list[Channel]], gyro: Sequence[Channel]) -> dict[str, str]:
@@ -334,13 +366,6 @@ def _tell_turning(out: dict[str, list[Channel]], gyro: Sequence[Channel]) -> dic
     if turning:
         out["angular"] = turning
     return {} if turning is None else {side: " turning" for side in (left, right) if side}
-
-
-def _motors_of(motors: Motors, window: Window, endings: Collection[str]) -> Motors:
-    """The motors of SysIdRoutineLog's that are of a window's mechanism, without its name."""
-    mine = {m: signals for m, signals in motors.items() if window.mechanism == _ending(m, endings)}
-    end = window.mechanism
-    return {m.removesuffix(end).rstrip("-") or end: signals for m, signals in mine.items()}
 
 
 def _ending(motor: str, mechanisms: Collection[str]) -> str:
@@ -368,12 +393,6 @@ def _turning(
         return []
     known = {"unit": "V", "signal": "voltage", "time": b.time}
     return [Channel.of("half of right less left", 0.5 * (b.values - of_left), **known), *gyro]
-
-
-def _cycles(logged: Sequence[Series], window: Window) -> np.ndarray:
-    """Times at which anything was written: the cycles of the robot's program."""
-    times = np.unique(np.concatenate([np.asarray(s.times, float) for s in logged if s.times]))
-    return times[(times >= window.start) & (times < window.end)]
 
 
 def _motor(signals: Signals, window: Window, clock: np.ndarray | None) -> list[Channel]:
@@ -419,8 +438,18 @@ def mechanism_logs(
 ) -> list[Log]:
     """The runs in files: by the states of a SysId routine, by SysId's own JSON, else each file as it is.
 
-    `map` names the entries, `preset` the logger that wrote a WPILOG, "phoenix" or "phoenix:TalonFX-3";
-    `between` keeps that part of each [s], `name` the tests of that mechanism.
+    Args:
+        paths: files, folders or patterns.
+        map: names of the entries, "position=/arm/position[rev]".
+        preset: the logger that wrote a WPILOG, "phoenix" or "phoenix:TalonFX-3"; recognised without it.
+        between: the part of each that is kept [s].
+        name: the mechanism whose tests are kept; all, unless given.
+
+    Returns:
+        A log for every run.
+
+    Raises:
+        ReadError: where a file cannot be read, or it is not clear what in it is a test.
     """
     logs: list[Log] = []
     for path in find(*paths):
@@ -440,7 +469,7 @@ def _runs(path: Path, map: Sequence[str] | None, preset: str | None, name: str |
     try:
         reader = reader_of(path)
         if reader is wpilog:
-            return _read_mapped(path, map, name) if map else _read_as_logged(path, preset, name)
+            return _runs_of_wpilog(path, map, preset, name)
         if reader is sysid_json and not map:
             return [to_log(recording) for recording in sysid_json.entries(path)]
         if name is not None:
@@ -452,23 +481,18 @@ def _runs(path: Path, map: Sequence[str] | None, preset: str | None, name: str |
     return None
 
 
-def _read_as_logged(path: Path, preset: str | None, name: str | None) -> list[Log]:
-    """A WPILOG as its logger names things."""
+def _runs_of_wpilog(path: Path, map: Sequence[str] | None, preset: str | None, name: str | None) -> list[Log]:
+    """By the names that `map` has for its entries, cut where its states say that a test ran; else as its
+    logger names things."""
     logged = wpilog.read_entries(path)
+    if map:
+        log = to_log(wpilog.whole(path, logged), mapping(list(map)))
+        windows, t = tests_of(name, windows_of(logged)), log.time
+        return [_run(log, w) for w in windows if np.any((t >= w.start) & (t < w.end))] or [log]
     runs, unclear = find_runs(path, logged, preset, name)
     if unclear:
         raise ReadError(unclear)
     return [to_log(recording) for recording in runs or [wpilog.whole(path, logged)]]
-
-
-def _read_mapped(path: Path, map: Sequence[str], name: str | None) -> list[Log]:
-    """A WPILOG by the names of its entries, cut where its states say that a test ran."""
-    logged = wpilog.read_entries(path)
-    log = to_log(wpilog.whole(path, logged), mapping(list(map)))
-    t = log.time
-    windows = windows_of(logged) if name is None else tests_of(name, windows_of(logged))
-    runs = [_run(log, w) for w in windows if np.any((t >= w.start) & (t < w.end))]
-    return runs or [log]
 
 
 def _run(log: Log, window: Window) -> Log:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -97,17 +96,14 @@ def virtual(options: VirtualWords, terminal: Terminal) -> None:
 
     Example: backemf virtual sts3215-12v --firmware lerobot --id 1-6 --bench "pendulum mass=0.3kg length=0.1m"
     """
-    from .virtual.process import link_device, serve_options, virtual_scopes
+    from .virtual.process import serve_options, virtual_scopes
 
     options.check(virtual_scopes(options), options.protocol, in_shell=True)
-    with contextlib.ExitStack() as named:
 
-        def ready(device: str, ids: list[int]) -> None:
-            if options.link is not None:
-                named.enter_context(link_device(device, options.link))
-            terminal.announce({"port": device, "protocol": options.protocol, "ids": ids}, device)
+    def ready(device: str, ids: list[int]) -> None:
+        terminal.announce({"port": device, "protocol": options.protocol, "ids": ids}, device)
 
-        serve_options(options.source, options, ready)
+    serve_options(options.source, options, ready)
 
 
 RECORD = CommandSpec(

@@ -88,11 +88,15 @@ class Partner:
 
 
 def main() -> None:
+    """Take the first line of the input for the job, open its bus, and follow orders until the end."""
     partner = Partner(sys.stdin.fileno(), os.dup(sys.stdout.fileno()))
+
+    def stop(number: int, frame: Any) -> None:
+        partner.wish = f"the guardian got the signal {signal.Signals(number).name}"
+
     for name in SIGNALS:
-        number = getattr(signal, name, None)
-        if number is not None:
-            signal.signal(number, lambda n, frame: _wish(partner, n))
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), stop)
     bus: Bus | None = None
     try:
         orders = partner.orders()
@@ -124,10 +128,6 @@ def main() -> None:
         partner.tell({"event": "bye"})
 
 
-def _wish(partner: Partner, number: int) -> None:
-    partner.wish = f"the guardian got the signal {signal.Signals(number).name}"
-
-
 def _survey(bus: Bus, job: dict[str, Any], partner: Partner) -> Session:
     """Who is there and in which state, told to the partner before anything moves."""
     ids = {int(id): name for id, name in job["ids"].items()}
@@ -145,24 +145,11 @@ def _survey(bus: Bus, job: dict[str, Any], partner: Partner) -> Session:
     shown = []
     for id, servo in servos.items():
         reply = first.get(id)
-        shown.append(
-            {
-                **{"id": id, "name": ids[id], "model": servo.model, "number": servo.number},
-                **{"firmware": servo.firmware, "settings": dict(servo.settings)},
-                **{"registers": dict(servo.registers), "low": servo.low, "high": servo.high},
-                **{"columns": [c._asdict() for c in servo.columns], "problems": list(servo.problems)},
-                **{"resolution": servo.resolution, "supply": servo.supply},
-                **{"temperature_limit": servo.temperature_limit},
-                "seen": None if reply is None else servo.reply_values(reply.values),
-                "alarm": "" if reply is None else reply.alarm,
-            }
-        )
-    partner.tell(
-        {
-            **{"event": "survey", "servos": shown, "missing": missing, "elsewhere": where, "noise": noise},
-            "watchdog": bus.has_watchdog,
-        }
-    )
+        seen = None if reply is None else servo.reply_values(reply.values)
+        alarm = "" if reply is None else reply.alarm
+        shown.append({**servo.to_dict(), "name": ids[id], "seen": seen, "alarm": alarm})
+    answer = {"servos": shown, "missing": missing, "elsewhere": where, "noise": noise}
+    partner.tell({"event": "survey", **answer, "watchdog": bus.has_watchdog})
     offsets = {s["id"]: zero_of(job.get("zero", "middle"), s["seen"]) for s in shown}
     return Session(
         bus=bus,
@@ -175,6 +162,12 @@ def _survey(bus: Bus, job: dict[str, Any], partner: Partner) -> Session:
         rate=float(job["rate"]),
         speed=float(job.get("speed", 1.0)),
     )
+
+
+def child_environment() -> dict[str, str]:
+    """Of a Python process that finds this package where this one does."""
+    paths = [str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 NICE = -15

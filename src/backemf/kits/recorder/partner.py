@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from .buses import BusError, of_job
+from .guardian import child_environment
 from .reader import close_for
 
 PATIENCE = 8.0
@@ -41,15 +42,12 @@ class Guardian:
         self._buffer, self._frozen = b"", ""
 
     def __enter__(self) -> Guardian:
-        command = [sys.executable, "-m", "backemf.kits.recorder.guardian"]
-        source = str(Path(__file__).resolve().parents[3])
-        paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
-            command,
+            [sys.executable, "-m", "backemf.kits.recorder.guardian"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=child_environment(),
         )
         self.send(self.job)
         return self
@@ -59,6 +57,7 @@ class Guardian:
         return self._process.pid
 
     def send(self, order: dict[str, Any]) -> None:
+        """Give an order; one that is gone gets none."""
         with contextlib.suppress(OSError):
             self._process.stdin.write((json.dumps(order) + "\n").encode())
             self._process.stdin.flush()
@@ -127,9 +126,8 @@ class Guardian:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None and not self._said_bye:
-            name = error.args[0] if isinstance(error, SignalInterrupt) and error.args else ""
-            words = "Ctrl-C" if kind is KeyboardInterrupt else name or f"{kind.__name__}: {error}"
-            self.send({"do": "stop", "reason": f"stopped: {words}"})
+            signals = {KeyboardInterrupt: "Ctrl-C", SignalInterrupt: str(error)}
+            self.send({"do": "stop", "reason": f"stopped: {signals.get(kind, f'{kind.__name__}: {error}')}"})
         else:
             self.send({"do": "bye"})
         self._end()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...planning.motions import Motion, Motions, SafetyLimits
 from ...tables import number, table
-from .buses import BusServo, ReplyColumn
+from .buses import BusServo
 from .session import over
 
 SHORT = {
@@ -21,33 +21,26 @@ ROOM = 1.0
 """Beyond what the motions ask, a joint may swing so far unless a limit says otherwise [rad]."""
 
 
-def servo_of(said: Mapping[str, Any]) -> BusServo:
-    """A servo as the guardian described it."""
-    return BusServo(
-        id=said["id"],
-        model=said["model"],
-        number=said["number"],
-        firmware=said["firmware"],
-        columns=tuple(ReplyColumn(**c) for c in said["columns"]),
-        settings=said["settings"],
-        low=said["low"],
-        high=said["high"],
-        resolution=said["resolution"],
-        supply=None if said["supply"] is None else tuple(said["supply"]),
-        temperature_limit=said["temperature_limit"],
-    )
-
-
 def reach(motion: Motion, joint: str) -> tuple[float, float] | None:
     """Lowest and highest position that a motion asks of a joint; None where it asks nothing."""
-    _, asked = motion.sampled(joint)
+    _, asked = motion.sample(joint)
     return (float(np.min(asked)), float(np.max(asked))) if len(asked) else None
 
 
 def watch_limits(
     limits: SafetyLimits, motions: Motions, survey: Mapping[str, Any], zero: Any
 ) -> SafetyLimits:
-    """Limits on the position where none are given: what is asked, where the joints are, and some room."""
+    """Limits on the position where none are given: what is asked, where the joints are, and some room.
+
+    Args:
+        limits: as they are given.
+        motions: that will be played.
+        survey: what the guardian said of the servos.
+        zero: where the joints' zero is, as `zero_of` takes it.
+
+    Returns:
+        The limits with both positions [rad], as the joints count.
+    """
     if limits.position_low is not None and limits.position_high is not None:
         return limits
     asked = [0.0] if not survey["servos"] else []
@@ -75,7 +68,18 @@ def _here(said: Mapping[str, Any], zero: Any) -> float | None:
 def problems(
     survey: Mapping[str, Any], motions: Motions, limits: SafetyLimits, zero: Any, port: str
 ) -> Iterator[str]:
-    """Why this should not be played, each in a sentence."""
+    """Why this should not be played.
+
+    Args:
+        survey: what the guardian said of the servos.
+        motions: that shall be played.
+        limits: as they are given.
+        zero: where the joints' zero is, as `zero_of` takes it.
+        port: the name of the port.
+
+    Yields:
+        A sentence for each reason.
+    """
     if survey["noise"]:
         yield (
             f"{survey['noise']} bytes came on {port} without being asked for; expected silence: end the other"
@@ -84,14 +88,14 @@ def problems(
     for id in survey["missing"]:
         yield f"servo {id} does not answer on {port}; {survey['elsewhere']}"
     for said in survey["servos"]:
-        name, servo = said["name"], servo_of(said)
+        name = said["name"]
         yield from said["problems"]
         if said["seen"] is None:
             yield f"servo {said['id']} answers, but does not say where it is; is the bus shared or disturbed?"
             continue
         if said["alarm"]:
             yield f"servo {said['id']} reports {said['alarm']}; switch its supply off and on, and look why"
-        broken = over(name, said["seen"], limits, servo)
+        broken = over(name, said["seen"], limits, BusServo.of(said))
         if broken:
             yield f"{broken}; nothing is switched on"
         offset = zero_of(zero, said["seen"])
@@ -125,8 +129,18 @@ def briefing(
     zero: Any,
     places: Mapping[str, tuple[str, bool]],
 ) -> str:
-    """What is there, what will move, within which limits, and where it is written. `places`: motion -> (its
-    log, whether that is done already)."""
+    """What is there, what will move, within which limits, and where it is written.
+
+    Args:
+        survey: what the guardian said of the servos.
+        motions: that will be played.
+        limits: that will hold.
+        zero: where the joints' zero is, as `zero_of` takes it.
+        places: motion -> (its log, whether that is done already).
+
+    Returns:
+        A text for the person who says whether things may move.
+    """
     rows = [_servo_row(said, zero) for said in survey["servos"]]
     text = table(rows, ("joint", "id", "model", "firmware", "gains", "position", "supply", "temperature"))
     moves = []

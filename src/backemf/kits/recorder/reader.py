@@ -44,9 +44,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         bench = None if head.get("bench") is None else load(head["bench"], f"{path}, bench")
         joints = head["joints"]
         made = [_joint(path, head, end, j, joint, rows, bench) for j, joint in enumerate(joints)]
+    except BackemfError:
+        raise
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
-        if isinstance(error, BackemfError):
-            raise
         raise ReadError(f"not a whole recording: {type(error).__name__} {error}") from None
     there = [one for one in made if one is not None]
     if not there:
@@ -59,15 +59,18 @@ def lines(path: Path) -> tuple[dict[str, Any], dict[str, Any], list[list[Any]]]:
     with path.open(encoding="utf-8", errors="replace") as file:
         first, second = file.readline(), file.readline()
         try:
-            head = json.loads(first)
-            end = json.loads(second) if second.endswith("\n") else {}
+            head, end = _object(first), _object(second if second.endswith("\n") else "{}")
         except ValueError as error:
             raise ReadError(f"its first two lines are damaged: {error}") from None
-        if not isinstance(head, dict) or head.get(MARK) != VERSION:
-            given = head.get(MARK) if isinstance(head, dict) else head
-            raise ReadError(f"a recording of version {given!r:.20}; this release reads {VERSION}")
-        rows = list(_rows(file))
-    return head, end if isinstance(end, dict) else {}, rows
+        if head.get(MARK) != VERSION:
+            raise ReadError(f"a recording of version {head.get(MARK)!r:.20}; this release reads {VERSION}")
+        return head, end, list(_rows(file))
+
+
+def _object(line: str) -> dict[str, Any]:
+    """The JSON object of a line; an empty one where it is something else."""
+    content = json.loads(line)
+    return content if isinstance(content, dict) else {}
 
 
 def _rows(file: Any) -> Iterator[list[Any]]:
@@ -75,12 +78,14 @@ def _rows(file: Any) -> Iterator[list[Any]]:
         if not line.endswith("\n"):
             return
         try:
-            row = json.loads(line)
+            row: list[Any] = json.loads(line)
         except ValueError:
             raise ReadError(f"line {number} is damaged: {line[:40]!r}") from None
-        if not isinstance(row, list) or len(row) < 3 or not isinstance(row[2], int):
-            raise ReadError(f"line {number} is {line[:40]!r}; expected a row of a recording")
-        yield row
+        match row:
+            case [_, _, int(), *_]:
+                yield row
+            case _:
+                raise ReadError(f"line {number} is {line[:40]!r}; expected a row of a recording")
 
 
 def ending(end: dict[str, Any]) -> tuple[bool, str]:
@@ -117,6 +122,7 @@ def _joint(
         FORMAT,
         channels,
         name=path.stem if single else f"{path.stem} {joint['name']}",
+        joint="" if joint["name"] == str(joint["id"]) else joint["name"],
         bench=bench,
         settings={k: float(v) for k, v in joint.get("settings", {}).items() if v},
         notes=tuple(_notes(head, joint, end, time, n_lost)),
@@ -193,34 +199,62 @@ class RecordingJournal:
         self._slot = len(first)
         self._write(first + _slot({"ended": None}))
         os.fsync(self._file)
-        self.n = 0
 
     def _write(self, content: bytes) -> None:
         while content:
             content = content[os.write(self._file, content) :]
 
-    def row(self, kind: str, time: float, joint: int, *values: Any) -> None:
-        numbers = ",".join(
-            repr(v) if isinstance(v, int) else f"{v:.7g}" if isinstance(v, float) else json.dumps(v)
-            for v in values
-        )
-        self._write(f'["{kind}",{time:.6f},{joint},{numbers}]\n'.encode())
+    def _row(self, kind: str, time: float, joint: int, content: str) -> None:
+        self._write(f'["{kind}",{time:.6f},{joint},{content}]\n'.encode())
 
     def sample(self, time: float, joint: int, values: tuple[float, ...]) -> None:
-        self.row(SAMPLE, time, joint, *values)
-        self.n += 1
+        """A reply.
+
+        Args:
+            time: when it was there, since the motion began [s].
+            joint: which of the head's joints.
+            values: as the joint's columns have them stored.
+        """
+        self._row(SAMPLE, time, joint, ",".join(f"{value:.7g}" for value in values))
 
     def goal(self, time: float, joint: int, position: float) -> None:
-        self.row(GOAL, time, joint, position)
+        """What a joint is asked from now on.
+
+        Args:
+            time: when it was sent, since the motion began [s].
+            joint: which of the head's joints.
+            position: at the output, as the joint counts [rad].
+        """
+        self._row(GOAL, time, joint, f"{position:.7g}")
 
     def switch(self, time: float, joint: int, on: bool) -> None:
-        self.row(SWITCH, time, joint, int(on))
+        """The torque of a joint, from now on.
+
+        Args:
+            time: when it was switched, since the motion began [s].
+            joint: which of the head's joints.
+            on: whether it is on.
+        """
+        self._row(SWITCH, time, joint, str(int(on)))
 
     def lose(self, time: float, joint: int, why: str) -> None:
-        self.row(LOST, time, joint, why)
+        """A reply that did not come.
+
+        Args:
+            time: when that was clear, since the motion began [s].
+            joint: which of the head's joints.
+            why: in words.
+        """
+        self._row(LOST, time, joint, json.dumps(why))
 
     def end(self, ended: str, reason: str = "", **facts: Any) -> None:
-        """Say how it ended, in its own place, and close."""
+        """Say how it ended, in its own place, and close.
+
+        Args:
+            ended: "complete" or "early".
+            reason: in words, where it ended early.
+            facts: what else is known at the end.
+        """
         with contextlib.suppress(OSError):
             say(self._file, self._slot, {"ended": ended, "reason": reason, **facts})
         with contextlib.suppress(OSError):

@@ -57,6 +57,22 @@ def parse_ids(text: str) -> dict[str, int]:
     return named
 
 
+def named_ids(ids: Iterable[int] | Mapping[str, int]) -> dict[str, int]:
+    """Ids by the names of their joints; a number is its own name.
+
+    Raises:
+        InvalidValue: where one is no id of a servo, two are the same, or there is none.
+    """
+    pairs = list(ids.items()) if isinstance(ids, Mapping) else [(str(id), id) for id in ids]
+    if not pairs or len({id for _, id in pairs}) < len(pairs):
+        given = ", ".join(str(id) for _, id in pairs)
+        raise InvalidValue(f"ids are {given or 'none'}; expected different ones, at least one")
+    for name, id in pairs:
+        if type(id) is bool or id not in range(253) or not name:
+            raise InvalidValue(f"the id of joint {name!r} is {id!r}; expected a whole number from 0 to 252")
+    return {str(name): int(id) for name, id in pairs}
+
+
 def parse_registers(texts: list[str] | None) -> dict[str, int]:
     """["position_high=3000"] -> {"position_high": 3000}."""
     counts: dict[str, int] = {}

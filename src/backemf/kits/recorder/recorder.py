@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from ...options import takes
 from ...physics.bench import Bench
 from ...planning.motions import Motions, SafetyLimits, usual
 from ...planning.plan_options import with_limits
-from .buses import BUSES, BusError
+from .buses import BUSES, BusError, BusServo
 from .partner import Guardian, GuardianLost, signals_as_interruptions
-from .preflight import briefing, problems, servo_of, watch_limits, zero_of
+from .preflight import briefing, problems, watch_limits, zero_of
 from .reader import SUFFIXES, ending, lines
-from .record_options import USUAL, RecordOptions, scopes_of
+from .record_options import USUAL, RecordOptions, named_ids, scopes_of
 
 FASTEST = 2000.0
 """Samples a second that are asked for at most."""
@@ -55,7 +55,7 @@ def run_record(options: RecordOptions) -> list[Log]:
         RecordingStopped: where a motion ended before its time.
     """
     _check(options)
-    named = joints(options.ids)
+    named = named_ids(options.ids)
     plan = _plan(options)
     plan.for_joints(list(named))
     zero, bench = _zero(options.zero), options.bench
@@ -148,28 +148,11 @@ def _play(
         raise RecordingStopped(f"{motion.name} ended early: {event['reason']}; its log is {path}")
 
 
-def joints(ids: Sequence[int] | Mapping[str, int]) -> dict[str, int]:
-    """Joint -> id."""
-    named = dict(ids) if isinstance(ids, Mapping) else {str(id): id for id in ids}
-    if not named or len(set(named.values())) < len(ids):
-        raise InvalidValue(f"ids are {ids!r}; expected different ones, at least one")
-    for name, id in named.items():
-        if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id <= 252 or not name:
-            raise InvalidValue(f"the id of joint {name!r} is {id!r}; expected a whole number from 0 to 252")
-    return named
-
-
 def _plan(options: RecordOptions) -> Motions:
-    if options.motions == USUAL:
+    given = options.motions
+    if given == USUAL:
         return usual(options.amplitude, seconds=options.seconds)
-    return motions_of(options.motions)
-
-
-def motions_of(given: Motions | Path | str) -> Motions:
-    """Motions from a file, or the usual ones."""
-    if isinstance(given, Motions):
-        return given
-    return usual() if str(given) == "usual" else Motions.read(given)
+    return given if isinstance(given, Motions) else Motions.read(given)
 
 
 def _zero(zero: str | float) -> str | float:
@@ -215,7 +198,9 @@ def _head(
     rows = []
     for said in survey["servos"]:
         offset = zero_of(zero, said["seen"])
-        columns = [c._replace(offset=offset) if c.name == "position" else c for c in servo_of(said).columns]
+        columns = [
+            c._replace(offset=offset) if c.name == "position" else c for c in BusServo.of(said).columns
+        ]
         rows.append(
             {
                 **{key: said[key] for key in ("name", "id", "model", "number", "firmware")},

@@ -28,6 +28,7 @@ class Register(NamedTuple):
     sign: int | None = None
 
     def decode(self, content: bytes, *, big: bool = False) -> int:
+        """The number that its bytes hold; `big`: the high byte first."""
         raw = int.from_bytes(content, "big" if big else "little")
         if self.sign is None:
             return raw
@@ -56,9 +57,11 @@ class Scale(NamedTuple):
     zero: float = 0.0
 
     def si(self, count: float) -> float:
+        """What a count is, in `unit`."""
         return self.factor * (count - self.zero)
 
     def count(self, value: float) -> int:
+        """The whole count nearest to a value in `unit`."""
         return round(value / self.factor + self.zero)
 
 
@@ -137,169 +140,124 @@ class Map:
         return Scale(model.ampere, "A", self.scales["current"].zero)
 
     def model(self, number: int) -> RegisterModel:
+        """What a model number stands for; a number that nobody knows is its name."""
         return self.models.get(number, RegisterModel(f"model {number}"))
 
 
-TURN = 2.0 * math.pi / 4096
+TURN, STEP = 2.0 * math.pi / 4096, math.radians(300.0) / 1024
+"""One count of a magnetic encoder, and of a potentiometer [rad]."""
+PID = {f"drive.{name}": name for name in ("proportional", "integral", "derivative")}
+SCALES = {
+    "temperature": Scale(1.0, "degC"),
+    "supply": Scale(0.1, "V"),
+    "status": Scale(1.0, "1"),
+    "return_delay": Scale(2e-6, "s"),
+}
+"""What all of them count alike."""
 
-STS = Map(
-    name="feetech-sts",
+
+def _registers(text: str) -> dict[str, Register]:
+    """Registers in words: "goal 42 2 15" is called goal and stands at address 42 in 2 bytes, bit 15 of them
+    its sign; "twos" is written in place of the bit where negative numbers are in two's complement."""
+    registers = {}
+    for entry in text.split(","):
+        name, address, size, *sign = entry.split()
+        bit = None if not sign else TWOS if sign == ["twos"] else int(sign[0])
+        registers[name] = Register(int(address), int(size), bit)
+    return registers
+
+
+FEETECH = Map(
+    name="feetech",
     protocol="feetech",
+    source="",
+    registers=_registers("""
+        firmware 0 1, firmware_minor 1 1, model_number 3 2, id 5 1, baud 6 1, return_delay 7 1,
+        response_level 8 1, position_low 9 2, position_high 11 2, temperature_limit 13 1,
+        supply_high 14 1, supply_low 15 1, torque_maximum 16 2,
+        proportional 21 1, derivative 22 1, integral 23 1, minimum_force 24 2,
+        torque_enable 40 1, goal 42 2, goal_time 44 2, goal_velocity 46 2,
+        position 56 2, velocity 58 2 15, load 60 2 10, voltage 62 1, temperature 63 1, status 65 1,
+        moving 66 1
+    """),
+    scales={**SCALES, "duty": Scale(1e-3, "1")},
+    signals={
+        **{"position": "position", "velocity": "velocity", "duty": "load", "supply": "voltage"},
+        **{"temperature": "temperature", "status": "status"},
+    },
+    models={},
+    defaults={
+        **{"firmware": 3, "position_low": 0, "temperature_limit": 70, "supply_low": 40},
+        **{"torque_maximum": 1000, "lock": 1, "response_level": 1},
+    },
+    recording={"goal_time": 0, "goal_velocity": 0},
+    status_bits={0: "supply voltage", 2: "too hot", 5: "overload"},
+    firmware=("firmware", "firmware_minor"),
+    bauds=(1_000_000, 500_000, 250_000, 128_000, 115_200, 57_600, 38_400),
+)
+"""What the series of Feetech share; no servo has just this."""
+
+STS = replace(
+    FEETECH,
+    name="feetech-sts",
     source="Feetech STS series memory table (feetechrc.com), as public drivers spell it; units: STS3215"
     " user manual: load 0.1 %, voltage 0.1 V, current 6.5 mA a count",
     registers={
-        "firmware": Register(0, 1),
-        "firmware_minor": Register(1, 1),
-        "model_number": Register(3, 2),
-        "id": Register(5, 1),
-        "baud": Register(6, 1),
-        "return_delay": Register(7, 1),
-        "response_level": Register(8, 1),
-        "position_low": Register(9, 2),
-        "position_high": Register(11, 2),
-        "temperature_limit": Register(13, 1),
-        "supply_high": Register(14, 1),
-        "supply_low": Register(15, 1),
-        "torque_maximum": Register(16, 2),
-        "unloading_condition": Register(19, 1),
-        "proportional": Register(21, 1),
-        "derivative": Register(22, 1),
-        "integral": Register(23, 1),
-        "minimum_force": Register(24, 2),
-        "dead_zone_forward": Register(26, 1),
-        "dead_zone_backward": Register(27, 1),
-        "current_limit": Register(28, 2),
-        "homing_offset": Register(31, 2, 11),
-        "mode": Register(33, 1),
-        "protective_torque": Register(34, 1),
-        "protection_time": Register(35, 1),
-        "overload_torque": Register(36, 1),
-        "torque_enable": Register(40, 1),
-        "acceleration": Register(41, 1),
-        "goal": Register(42, 2, 15),
-        "goal_time": Register(44, 2),
-        "goal_velocity": Register(46, 2, 15),
-        "torque_limit": Register(48, 2),
-        "lock": Register(55, 1),
-        "position": Register(56, 2, 15),
-        "velocity": Register(58, 2, 15),
-        "load": Register(60, 2, 10),
-        "voltage": Register(62, 1),
-        "temperature": Register(63, 1),
-        "status": Register(65, 1),
-        "moving": Register(66, 1),
-        "current": Register(69, 2, 15),
+        **FEETECH.registers,
+        **_registers("""
+        unloading_condition 19 1, dead_zone_forward 26 1, dead_zone_backward 27 1, current_limit 28 2,
+        homing_offset 31 2 11, mode 33 1, protective_torque 34 1, protection_time 35 1, overload_torque 36 1,
+        acceleration 41 1, goal 42 2 15, goal_velocity 46 2 15, torque_limit 48 2, lock 55 1,
+        position 56 2 15, current 69 2 15
+        """),
     },
     scales={
-        "position": Scale(TURN, "rad", 2048),
-        "velocity": Scale(TURN, "rad/s"),
-        "duty": Scale(1e-3, "1"),
+        **FEETECH.scales,
+        **{"position": Scale(TURN, "rad", 2048), "velocity": Scale(TURN, "rad/s")},
         "current": Scale(6.5e-3, "A"),
-        "temperature": Scale(1.0, "degC"),
-        "supply": Scale(0.1, "V"),
-        "status": Scale(1.0, "1"),
-        "return_delay": Scale(2e-6, "s"),
     },
-    signals={
-        **{"position": "position", "velocity": "velocity", "duty": "load", "supply": "voltage"},
-        **{"temperature": "temperature", "status": "status", "current": "current"},
-    },
+    signals={**FEETECH.signals, "current": "current"},
     models={777: RegisterModel("sts3215", 6.5e-3), 2825: RegisterModel("sts3250", 6.5e-3)},
     defaults={
-        **{"firmware": 3, "firmware_minor": 10, "baud": 0, "return_delay": 0, "response_level": 1},
-        **{"position_low": 0, "position_high": 4095, "temperature_limit": 70, "supply_high": 140},
-        **{"supply_low": 40, "torque_maximum": 1000, "unloading_condition": 44, "proportional": 32},
-        **{"derivative": 32, "integral": 0, "minimum_force": 16, "dead_zone_forward": 1},
-        **{"dead_zone_backward": 1, "current_limit": 500, "mode": 0, "protective_torque": 20},
-        **{"protection_time": 200, "overload_torque": 80, "torque_limit": 1000, "lock": 1},
+        **FEETECH.defaults,
+        **{"firmware_minor": 10, "baud": 0, "return_delay": 0, "position_high": 4095, "supply_high": 140},
+        **{"unloading_condition": 44, "proportional": 32, "derivative": 32, "integral": 0},
+        **{"minimum_force": 16, "dead_zone_forward": 1, "dead_zone_backward": 1, "current_limit": 500},
+        **{"mode": 0, "protective_torque": 20, "protection_time": 200, "overload_torque": 80},
+        **{"torque_limit": 1000},
     },
-    recording={"acceleration": 0, "goal_time": 0, "goal_velocity": 0},
+    recording={"acceleration": 0, **FEETECH.recording},
     mode=("mode", 0, {1: "velocity", 2: "PWM", 3: "step"}),
-    gains={
-        **{"drive.proportional": "proportional", "drive.integral": "integral"},
-        **{"drive.derivative": "derivative"},
-    },
+    gains=PID,
     status_bits={0: "supply voltage", 1: "sensor", 2: "too hot", 3: "overcurrent", 5: "overload"},
-    firmware=("firmware", "firmware_minor"),
     kept=(
         *("return_delay", "position_low", "position_high", "temperature_limit", "supply_low", "supply_high"),
         *("torque_maximum", "torque_limit", "minimum_force", "dead_zone_forward", "dead_zone_backward"),
         *("current_limit", "homing_offset", "mode", "protective_torque", "protection_time"),
         *("overload_torque", "acceleration", "goal_velocity"),
     ),
-    bauds=(1_000_000, 500_000, 250_000, 128_000, 115_200, 57_600, 38_400),
 )
 """Several servos of the series share a model number; 777 is every STS3215."""
 
-
-STEP = math.radians(300.0) / 1024
-
-SCS = Map(
+SCS = replace(
+    FEETECH,
     name="feetech-scs",
-    protocol="feetech",
     source="Feetech SCS series memory table (feetechrc.com), as public drivers spell it",
-    registers={
-        "firmware": Register(0, 1),
-        "firmware_minor": Register(1, 1),
-        "model_number": Register(3, 2),
-        "id": Register(5, 1),
-        "baud": Register(6, 1),
-        "return_delay": Register(7, 1),
-        "response_level": Register(8, 1),
-        "position_low": Register(9, 2),
-        "position_high": Register(11, 2),
-        "temperature_limit": Register(13, 1),
-        "supply_high": Register(14, 1),
-        "supply_low": Register(15, 1),
-        "torque_maximum": Register(16, 2),
-        "proportional": Register(21, 1),
-        "derivative": Register(22, 1),
-        "integral": Register(23, 1),
-        "minimum_force": Register(24, 2),
-        "torque_enable": Register(40, 1),
-        "goal": Register(42, 2),
-        "goal_time": Register(44, 2),
-        "goal_velocity": Register(46, 2),
-        "lock": Register(48, 1),
-        "position": Register(56, 2),
-        "velocity": Register(58, 2, 15),
-        "load": Register(60, 2, 10),
-        "voltage": Register(62, 1),
-        "temperature": Register(63, 1),
-        "status": Register(65, 1),
-        "moving": Register(66, 1),
-    },
-    scales={
-        "position": Scale(STEP, "rad", 512),
-        "velocity": Scale(STEP, "rad/s"),
-        "duty": Scale(1e-3, "1"),
-        "temperature": Scale(1.0, "degC"),
-        "supply": Scale(0.1, "V"),
-        "status": Scale(1.0, "1"),
-        "return_delay": Scale(2e-6, "s"),
-    },
-    signals={
-        **{"position": "position", "velocity": "velocity", "duty": "load", "supply": "voltage"},
-        **{"temperature": "temperature", "status": "status"},
-    },
+    registers={**FEETECH.registers, **_registers("lock 48 1")},
+    scales={**FEETECH.scales, "position": Scale(STEP, "rad", 512), "velocity": Scale(STEP, "rad/s")},
     models={1284: RegisterModel("scs0009", None)},
     counts_per_turn=round(2.0 * math.pi / STEP),
     big=True,
     sync_read=False,
     defaults={
-        **{"firmware": 3, "firmware_minor": 3, "position_low": 0, "position_high": 1023},
-        **{"temperature_limit": 70, "supply_high": 90, "supply_low": 40, "torque_maximum": 1000},
-        **{"proportional": 15, "lock": 1, "response_level": 1},
+        **FEETECH.defaults,
+        **{"firmware_minor": 3, "position_high": 1023, "supply_high": 90, "proportional": 15},
     },
-    recording={"goal_time": 0, "goal_velocity": 0},
-    gains={"drive.proportional": "proportional", "drive.derivative": "derivative"},
-    status_bits={0: "supply voltage", 2: "too hot", 5: "overload"},
-    firmware=("firmware", "firmware_minor"),
+    gains={path: name for path, name in PID.items() if name != "integral"},
     kept=(
         *("return_delay", "position_low", "position_high", "temperature_limit", "supply_low", "supply_high"),
         *("torque_maximum", "minimum_force", "goal_velocity"),
     ),
-    bauds=(1_000_000, 500_000, 250_000, 128_000, 115_200, 57_600, 38_400),
 )
 
 
@@ -307,54 +265,24 @@ X = Map(
     name="dynamixel-x",
     protocol="dynamixel2",
     source="ROBOTIS e-manual, control tables of XL430-W250, XL330-M288, XM430-W350 (emanual.robotis.com)",
-    registers={
-        "model_number": Register(0, 2),
-        "firmware": Register(6, 1),
-        "id": Register(7, 1),
-        "baud": Register(8, 1),
-        "return_delay": Register(9, 1),
-        "drive_mode": Register(10, 1),
-        "mode": Register(11, 1),
-        "homing_offset": Register(20, 4, TWOS),
-        "temperature_limit": Register(31, 1),
-        "supply_high": Register(32, 2),
-        "supply_low": Register(34, 2),
-        "duty_limit": Register(36, 2),
-        "current_limit": Register(38, 2),
-        "position_high": Register(48, 4, TWOS),
-        "position_low": Register(52, 4, TWOS),
-        "shutdown": Register(63, 1),
-        "torque_enable": Register(64, 1),
-        "response_level": Register(68, 1),
-        "hardware_error": Register(70, 1),
-        "derivative": Register(80, 2),
-        "integral": Register(82, 2),
-        "proportional": Register(84, 2),
-        "feedforward_acceleration": Register(88, 2),
-        "feedforward_velocity": Register(90, 2),
-        "bus_watchdog": Register(98, 1),
-        "goal_duty": Register(100, 2, TWOS),
-        "goal_current": Register(102, 2, TWOS),
-        "goal_velocity": Register(104, 4, TWOS),
-        "profile_acceleration": Register(108, 4),
-        "profile_velocity": Register(112, 4),
-        "goal": Register(116, 4, TWOS),
-        "moving": Register(122, 1),
-        "duty": Register(124, 2, TWOS),
-        "current": Register(126, 2, TWOS),
-        "velocity": Register(128, 4, TWOS),
-        "position": Register(132, 4, TWOS),
-        "voltage": Register(144, 2),
-        "temperature": Register(146, 1),
-    },
+    registers=_registers("""
+        model_number 0 2, firmware 6 1, id 7 1, baud 8 1, return_delay 9 1, drive_mode 10 1, mode 11 1,
+        homing_offset 20 4 twos, temperature_limit 31 1, supply_high 32 2, supply_low 34 2, duty_limit 36 2,
+        current_limit 38 2, position_high 48 4 twos, position_low 52 4 twos, shutdown 63 1,
+        torque_enable 64 1, response_level 68 1, hardware_error 70 1,
+        derivative 80 2, integral 82 2, proportional 84 2,
+        feedforward_acceleration 88 2, feedforward_velocity 90 2, bus_watchdog 98 1,
+        goal_duty 100 2 twos, goal_current 102 2 twos, goal_velocity 104 4 twos,
+        profile_acceleration 108 4, profile_velocity 112 4, goal 116 4 twos, moving 122 1,
+        duty 124 2 twos, current 126 2 twos, velocity 128 4 twos, position 132 4 twos, voltage 144 2,
+        temperature 146 1
+    """),
     scales={
-        "position": Scale(2.0 * math.pi / 4096, "rad", 2048),
+        **SCALES,
+        "position": Scale(TURN, "rad", 2048),
         "velocity": Scale(0.229 * RPM, "rad/s"),
         "duty": Scale(1.0 / 885.0, "1"),
         "current": Scale(1e-3, "A"),
-        "temperature": Scale(1.0, "degC"),
-        "supply": Scale(0.1, "V"),
-        "return_delay": Scale(2e-6, "s"),
     },
     signals={
         **{"position": "position", "velocity": "velocity", "duty": "duty", "current": "current"},
@@ -384,10 +312,7 @@ X = Map(
         {0: "current", 1: "velocity", 4: "extended position", 5: "current-based position", 16: "PWM"},
     ),
     watchdog=("bus_watchdog", 0.02),
-    gains={
-        **{"drive.proportional": "proportional", "drive.integral": "integral"},
-        **{"drive.derivative": "derivative"},
-    },
+    gains=PID,
     status_bits={7: "hardware alert: register 70 says which"},
     kept=(
         *("return_delay", "drive_mode", "mode", "homing_offset", "temperature_limit", "supply_low"),
@@ -416,46 +341,21 @@ MX = Map(
     name="dynamixel-mx",
     protocol="dynamixel1",
     source="ROBOTIS e-manual, control tables of MX-28, MX-64, MX-106 (emanual.robotis.com)",
-    registers={
-        "model_number": Register(0, 2),
-        "firmware": Register(2, 1),
-        "id": Register(3, 1),
-        "baud": Register(4, 1),
-        "return_delay": Register(5, 1),
-        "position_low": Register(6, 2),
-        "position_high": Register(8, 2),
-        "temperature_limit": Register(11, 1),
-        "supply_low": Register(12, 1),
-        "supply_high": Register(13, 1),
-        "torque_maximum": Register(14, 2),
-        "response_level": Register(16, 1),
-        "shutdown": Register(18, 1),
-        "torque_enable": Register(24, 1),
-        "derivative": Register(26, 1),
-        "integral": Register(27, 1),
-        "proportional": Register(28, 1),
-        "goal": Register(30, 2),
-        "goal_velocity": Register(32, 2),
-        "torque_limit": Register(34, 2),
-        "position": Register(36, 2),
-        "velocity": Register(38, 2, 10),
-        "load": Register(40, 2, 10),
-        "voltage": Register(42, 1),
-        "temperature": Register(43, 1),
-        "moving": Register(46, 1),
-        "lock": Register(47, 1),
-        "punch": Register(48, 2),
-        "current": Register(68, 2),
-        "goal_acceleration": Register(73, 1),
-    },
+    registers=_registers("""
+        model_number 0 2, firmware 2 1, id 3 1, baud 4 1, return_delay 5 1, position_low 6 2,
+        position_high 8 2, temperature_limit 11 1, supply_low 12 1, supply_high 13 1, torque_maximum 14 2,
+        response_level 16 1, shutdown 18 1,
+        torque_enable 24 1, derivative 26 1, integral 27 1, proportional 28 1,
+        goal 30 2, goal_velocity 32 2, torque_limit 34 2,
+        position 36 2, velocity 38 2 10, load 40 2 10, voltage 42 1, temperature 43 1,
+        moving 46 1, lock 47 1, punch 48 2, current 68 2, goal_acceleration 73 1
+    """),
     scales={
-        "position": Scale(2.0 * math.pi / 4096, "rad", 2048),
+        **SCALES,
+        "position": Scale(TURN, "rad", 2048),
         "velocity": Scale(0.114 * RPM, "rad/s"),
         "duty": Scale(1.0 / 1023.0, "1"),
         "current": Scale(4.5e-3, "A", 2048),
-        "temperature": Scale(1.0, "degC"),
-        "supply": Scale(0.1, "V"),
-        "return_delay": Scale(2e-6, "s"),
     },
     signals={
         **{"position": "position", "velocity": "velocity", "duty": "load", "supply": "voltage"},
@@ -473,10 +373,7 @@ MX = Map(
         **{"shutdown": 36, "proportional": 32, "torque_limit": 1023},
     },
     recording={"goal_velocity": 0, "goal_acceleration": 0},
-    gains={
-        **{"drive.proportional": "proportional", "drive.integral": "integral"},
-        **{"drive.derivative": "derivative"},
-    },
+    gains=PID,
     status_bits={0: "supply voltage", 2: "too hot", 5: "overload"},
     kept=(
         *("return_delay", "position_low", "position_high", "temperature_limit", "supply_low", "supply_high"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,25 @@ class Session:
     def ids(self) -> list[int]:
         return list(self.names)
 
+    @property
+    def _number(self) -> dict[int, int]:
+        """What the log calls each servo."""
+        return {id: k for k, id in enumerate(self.names)}
+
     def play(self, motion: Motion, path: Path, head: dict[str, Any]) -> dict[str, Any]:
-        """Record one motion; how it ended. The torque is off afterwards, whatever happens."""
+        """Record one motion. The torque is off afterwards, whatever happens.
+
+        Args:
+            motion: what the joints are asked.
+            path: of the new log.
+            head: its first line: what is known before.
+
+        Returns:
+            How it ended, why, and for each joint the samples, their rate [Hz], jitter [s] and losses.
+        """
         journal = RecordingJournal(path, head)
-        counted = _SampleCounter({id: k for k, id in enumerate(self.ids)})
-        ended, reason, home = "early", "", {}
+        counted = _SampleCounter(self.ids)
+        ended, reason = "early", ""
         try:
             home = self._enable()
             starts = self._starts(motion, home)
@@ -65,9 +79,7 @@ class Session:
             self._record(motion, journal, counted, starts)
             ended = "complete"
             self._back(motion, home)
-        except StopMotion as stop:
-            ended, reason = "early", str(stop)
-        except BusError as error:
+        except (StopMotion, BusError) as error:
             ended, reason = "early", str(error)
         except OSError as error:  # of the log's file: those of the port are errors of the bus
             ended, reason = "early", f"the log cannot be written: {error.strerror or error}"
@@ -137,7 +149,7 @@ class Session:
             for id, name in self.names.items()
             if (track := motion.track(name)) is not None
         }
-        number, told = {id: k for k, id in enumerate(self.ids)}, dict[int, float]()
+        number, told = self._number, dict[int, float]()
         begin, pace, shown = time.monotonic(), _Pace(self.rate * self.speed), 0.0
         for id, k in number.items():
             journal.switch(0.0, k, True)
@@ -168,12 +180,11 @@ class Session:
 
     def _sample(self, journal: RecordingJournal, counted: _SampleCounter, begin: float) -> list[Reply]:
         """What all servos say now, written down with what is lost; `begin` is when the motion did [s]."""
-        replies = self.bus.sample(self.ids)
-        number = {id: k for k, id in enumerate(self.ids)}
+        replies, number = self.bus.sample(self.ids), self._number
         for reply in replies:
             stamp = (reply.time - begin) * self.speed
             journal.sample(stamp, number[reply.id], reply.values)
-            counted.add(reply.id, stamp)
+            counted.stamps[reply.id].append(stamp)
         for id in set(self.ids) - {reply.id for reply in replies}:
             journal.lose((time.monotonic() - begin) * self.speed, number[id], "no answer")
             counted.lost[id] += 1
@@ -202,17 +213,12 @@ class Session:
         with contextlib.suppress(StopMotion):
             self._go(here, {id: home[id] for id in here})
 
-    def _look(self, reply: Reply, *, enabled: bool = True) -> None:
-        broken = violation(
-            self.names[reply.id],
-            self.servos[reply.id],
-            reply,
-            self.limits,
-            self.offsets[reply.id],
-            enabled=enabled,
-        )
+    def _look(self, reply: Reply, where: str = "", *, enabled: bool = True) -> None:
+        """A reply that breaks a limit ends the motion; `where` comes before the words."""
+        name, servo, offset = self.names[reply.id], self.servos[reply.id], self.offsets[reply.id]
+        broken = violation(name, servo, reply, self.limits, offset, enabled=enabled)
         if broken:
-            raise StopMotion(broken)
+            raise StopMotion(f"{where}{broken}")
 
     def _watch(self, replies: list[Reply], where: str = "") -> None:
         """Everything that ends a motion: a wish, a limit, a servo that is silent."""
@@ -222,10 +228,7 @@ class Session:
         now = time.monotonic()
         for reply in replies:
             self._heard[reply.id] = reply.time
-            try:
-                self._look(reply)
-            except StopMotion as stop:
-                raise StopMotion(f"{where}{stop}") from None
+            self._look(reply, where)
         for id, heard in self._heard.items():
             if now - heard > self.limits.silence:
                 raise StopMotion(f"{where}{self.names[id]} has not answered for {now - heard:.2f} s")
@@ -277,13 +280,9 @@ class _Pace:
 class _SampleCounter:
     """Samples, rate, jitter and losses as they come."""
 
-    def __init__(self, number: Mapping[int, int]):
-        self.number = number
-        self.stamps: dict[int, list[float]] = {id: [] for id in number}
-        self.lost = dict.fromkeys(number, 0)
-
-    def add(self, id: int, stamp: float) -> None:
-        self.stamps[id].append(stamp)
+    def __init__(self, ids: Iterable[int]):
+        self.stamps: dict[int, list[float]] = {id: [] for id in ids}
+        self.lost = dict.fromkeys(self.stamps, 0)
 
     def rate(self, t: float) -> float:
         """Samples a second so far, of the slowest joint."""
@@ -321,7 +320,17 @@ def violation(
 
 
 def over(name: str, seen: Mapping[str, float], limits: SafetyLimits, servo: BusServo) -> str:
-    """The limits that do not depend on where it is."""
+    """Which limit is broken of those that do not depend on where a joint is.
+
+    Args:
+        name: of the joint.
+        seen: what its servo says, in SI.
+        limits: that are given.
+        servo: what it says of itself; its own limits hold too.
+
+    Returns:
+        The limit in words; empty where none is broken.
+    """
     for signal, most, unit in (("velocity", limits.velocity, "rad/s"), ("current", limits.current, "A")):
         if most is not None and signal in seen and abs(seen[signal]) > most:
             return f"{name} has a {signal} of {seen[signal]:.3g} {unit}, above its limit of {most:g}"

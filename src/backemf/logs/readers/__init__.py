@@ -26,9 +26,25 @@ class Reader(Protocol):
         """What its files end in: those are recordings when a whole folder is read."""
         ...
 
-    def can_read(self, path: Path, head: bytes) -> bool: ...
+    def can_read(self, path: Path, head: bytes) -> bool:
+        """Whether a file that begins so is of this format."""
+        ...
 
-    def entries(self, path: Path, keep: Keep = ..., report: Report = ...) -> list[Recording]: ...
+    def entries(self, path: Path, keep: Keep = ..., report: Report = ...) -> list[Recording]:
+        """The recordings of a file.
+
+        Args:
+            path: the file, or a dataset's folder.
+            keep: says which channels' values are wanted.
+            report: told the fraction that is read.
+
+        Returns:
+            Each recording as it was written.
+
+        Raises:
+            ReadError: it cannot be read: where and why.
+        """
+        ...
 
 
 READERS: Registry[Reader] = Registry(

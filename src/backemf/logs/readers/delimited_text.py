@@ -11,7 +11,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,10 +96,11 @@ def layout(lines: list[str]) -> TableLayout:
     separator, decimal, width = _dialect(lines, rows)
     table = {k: c for k in rows if len(c := _trim_row(cells(lines[k], separator), width)) == width}
     first = _first_row(table, width, decimal)
-    if first is None or not _is_mostly_in(table, [k for k in rows if k >= first]):
+    below = [k for k in rows if first is not None and k >= first]
+    without_header = [table[k] for k in below if k in table]
+    if first is None or len(without_header) < 0.5 * len(below):
         why = "most lines have no common number of cells; expected a table in text"
         raise ReadError(f"no table of numbers found: {why}")
-    without_header = [row for k, row in table.items() if k >= first]
     kinds = _kinds(without_header[-200:], width, decimal)
     header, units, line = _header(lines, first, separator, width)
     named = {"header": header, "units": units, "header_line": line, "kinds": kinds}
@@ -110,7 +111,11 @@ def _first_row(table: Mapping[int, list[str]], width: int, decimal: str) -> int 
     """The line of the first row with numbers in those columns that have them at the end of the table."""
     kinds = _kinds(list(table.values())[-200:], width, decimal)
     numeric = [j for j in range(width) if kinds[j] == "number"]
-    return next((k for k, row in table.items() if _is_row([kind(row[j], decimal) for j in numeric])), None)
+    for k, row in table.items():
+        there = {kind(row[j], decimal) for j in numeric}
+        if "number" in there and there <= {"number", "empty"}:
+            return k
+    return None
 
 
 def _dialect(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:
@@ -129,14 +134,6 @@ def _dialect(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:
         if score > best[0] * 1.001:
             best = (score, separator, decimal, width)
     return best[1:] if best[0] else _single(lines, rows)
-
-
-def _is_mostly_in(table: Collection[int], lines: list[int]) -> bool:
-    return sum(k in table for k in lines) >= 0.5 * len(lines)
-
-
-def _is_row(kinds: list[str]) -> bool:
-    return "number" in kinds and all(k in ("number", "empty") for k in kinds)
 
 
 def _single(lines: list[str], rows: list[int]) -> tuple[str | None, str, int]:
@@ -225,7 +222,19 @@ def can_read(path: Path, head: bytes) -> bool:
 
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
-    """The one recording in a table, with the values of the columns that `keep` asks for."""
+    """The one recording in a table in text.
+
+    Args:
+        path: the file.
+        keep: says which columns are wanted; the others are counted, and their values let go.
+        report: told the fraction of the file that is read.
+
+    Returns:
+        A list of the recording.
+
+    Raises:
+        ReadError: it is no table, or a row of it cannot be read.
+    """
     with path.open("rb") as file:
         head = file.read(SAMPLE)
     encoding = encoding_of(head)
@@ -349,9 +358,7 @@ class _Blocks:
             if not text.strip() or is_comment(text):
                 self.skipped.append(n)
                 continue
-            row = cells(text, table.separator)
-            if len(row) == table.width + 1 and row[-1] == "":
-                row.pop()
+            row = _trim_row(cells(text, table.separator), table.width)
             if len(row) != table.width:
                 if not text.endswith("\n") and len(row) < table.width:
                     share = f"{len(row)} of {table.width} cells"

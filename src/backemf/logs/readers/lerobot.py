@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...files import list_in, table_in
 from ...findings import Finding, finding
 from .. import joint_matching, robot
 from ..joint_plausibility import grain
@@ -42,14 +43,18 @@ UNITS |= {"range_m100_100": SHARE, "-100..100": SHARE, "normalized": SHARE, "per
 
 @dataclass(frozen=True, kw_only=True)
 class _Set:
-    """A dataset's numbers of one robot."""
+    """A dataset's numbers of one robot, what was told of them, and what was found out."""
 
     folder: Path
+    content: Mapping[str, Any]
+    """What meta/info.json says."""
     states: Mapping[str, np.ndarray]
     """All that each joint's state was, by its name in the set."""
     joints: Mapping[str, Joint]
     """The robot's joint for each."""
     robot: Robot
+    origins: Sequence[Origin]
+    findings: list[Finding]
 
     @property
     def body(self) -> dict[str, np.ndarray]:
@@ -60,20 +65,32 @@ class _Set:
 def in_radians(
     recordings: Sequence[Recording], robot: Robot, origins: Sequence[Origin]
 ) -> tuple[list[Recording], tuple[Origin, ...]]:
-    """The recordings with what was found out about their units, and a mapping of every joint to radians."""
+    """Recordings of a robot's joints in radians.
+
+    Args:
+        recordings: of one dataset, one for each episode and joint.
+        robot: whose joints they are.
+        origins: what was told of the channels.
+
+    Returns:
+        (the recordings with what was found out about their units, a mapping of every joint to radians at the
+        robot's zero).
+
+    Raises:
+        ReadError: their unit, or the range that a share is of, must be told.
+    """
     one = _gather(recordings, robot, origins)
     if one is None:
         return list(recordings), tuple(origins)
-    ranges = _ranges(one, origins)
-    findings: list[Finding] = []
-    unit = _unit(one, origins, ranges, findings)
-    asks = ACTION in _channels(recordings)
+    ranges, unit = _ranges(one), _unit(one)
+    asks = any(c.name == ACTION for r in recordings for c in r.channels)
     unknown = [name for name in one.states if not _is_told(name, one.joints[name], origins)]
-    made = [
-        o for name in unknown for o in _origins(one, name, unit, ranges.get(name), origins, findings, asks)
-    ]
+    made = [o for name in unknown for o in _origins(one, name, unit, ranges.get(name), asks)]
     rest = [o for o in origins if not o.calibrated]
-    fresh = [replace(r, findings=(*_others(r), *findings), optional=False) for r in recordings]
+    fresh = []
+    for r in recordings:
+        others = (f for f in r.findings if f.code != "units_understood")
+        fresh.append(replace(r, findings=(*others, *one.findings), optional=False))
     return fresh, (*rest, *made)
 
 
@@ -90,15 +107,15 @@ def _gather(recordings: Sequence[Recording], robot: Robot, origins: Sequence[Ori
     states = {n: _all(recordings, n) for n in names if n in found}
     if not states or (strange and len(states) < len(robot.joints)):
         return None
-    return _Set(folder=folder, states=states, joints={n: robot.joint(found[n]) for n in states}, robot=robot)
-
-
-def _others(recording: Recording) -> list[Finding]:
-    return [f for f in recording.findings if f.code != "units_understood"]
-
-
-def _channels(recordings: Sequence[Recording]) -> set[str]:
-    return {c.name for r in recordings for c in r.channels}
+    return _Set(
+        folder=folder,
+        content=describe_dataset(folder),
+        states=states,
+        joints={n: robot.joint(found[n]) for n in states},
+        robot=robot,
+        origins=origins,
+        findings=[],
+    )
 
 
 def _is_told(name: str, joint: Joint, origins: Sequence[Origin]) -> bool:
@@ -110,33 +127,28 @@ def _is_told(name: str, joint: Joint, origins: Sequence[Origin]) -> bool:
 
 def _all(recordings: Sequence[Recording], joint: str) -> np.ndarray:
     """A joint's state in every episode."""
-    channels: list[Channel] = [
-        c for r in recordings if r.joint == joint for c in r.channels if c.name == STATE
-    ]
+    channels = [c for r in recordings if r.joint == joint for c in r.channels if c.name == STATE]
     return np.concatenate([c.values for c in channels if c.values is not None] or [np.empty(0)])
 
 
-def _ranges(one: _Set, origins: Sequence[Origin]) -> dict[str, CalibratedJoint]:
+def _ranges(one: _Set) -> dict[str, CalibratedJoint]:
     """Calibrated ranges, by the set's names: as told, else from a file that lies with the set."""
-    given = {o.channel.removesuffix(".pos"): o.calibrated for o in origins if o.calibrated}
+    given = {o.channel.removesuffix(".pos"): o.calibrated for o in one.origins if o.calibrated}
     if not given:
         places = (one.folder, one.folder / "meta", one.folder / "calibration")
         files = [f for place in places if place.is_dir() for f in sorted(place.glob("*.json"))]
         given = next((ranges for f in files if (ranges := robot.read(f))), {})
-    listed = {name: r for name, r in given.items() if r is not None}
-    if listed and not set(one.states) & set(listed):
+    if given and not set(one.states) & set(given):
         raise ReadError(
             f"the calibration file has none of the joints of {one.folder.name}: it has"
-            f" {', '.join(listed)}; the dataset has {', '.join(one.states)}"
+            f" {', '.join(given)}; the dataset has {', '.join(one.states)}"
         )
-    return listed
+    return given
 
 
-def _unit(
-    one: _Set, origins: Sequence[Origin], ranges: Mapping[str, CalibratedJoint], findings: list[Finding]
-) -> str:
+def _unit(one: _Set) -> str:
     """What the numbers of the body's joints are in."""
-    for origin in origins:
+    for origin in one.origins:
         if origin.signal == "position" and origin.channel == STATE and origin.unit:
             return SHARE if origin.unit in SHARES else UNITS.get(origin.unit.lower(), DEG)
     for understood in (_stated_unit, _legacy, _too_far, _by_steps, _at_its_ends):
@@ -144,7 +156,8 @@ def _unit(
         if answer is not None:
             unit, why = answer
             remedy = f'say so if it is not: --map "position={STATE}[deg]" or "position={STATE}[-100..100]"'
-            findings.append(finding("units_understood", f"{one.folder.name} is in {unit}: {why}.", remedy))
+            text = f"{one.folder.name} is in {unit}: {why}."
+            one.findings.append(finding("units_understood", text, remedy))
             return unit
     joints = ", ".join(one.states)
     raise ReadError(
@@ -157,27 +170,22 @@ def _unit(
 
 def _stated_unit(one: _Set) -> tuple[str, str] | None:
     """A unit that meta/info.json states, where its writer put one."""
-    content = describe_dataset(one.folder)
-    feature = content["features"].get(STATE)
-    places = [("features", feature if isinstance(feature, dict) else {}), ("info", content)]
-    for _, place in places:
+    for place in (table_in(one.content["features"].get(STATE)), one.content):
         for key in ("unit", "units", "norm_mode"):
             said = str(place.get(key, "")).lower()
             if said in UNITS:
                 return UNITS[said], f"meta/info.json says {key} {place[key]!r}"
-        if isinstance(place.get("use_degrees"), bool):
-            unit = DEG if place["use_degrees"] else SHARE
-            return unit, f"meta/info.json says use_degrees {place['use_degrees']}"
+        degrees = place.get("use_degrees")
+        if degrees in (True, False):
+            return DEG if degrees else SHARE, f"meta/info.json says use_degrees {degrees}"
     return None
 
 
 def _legacy(one: _Set) -> tuple[str, str] | None:
     """Sets from before LeRobot had shares for anything but a gripper call their joints main_*."""
     if one.states and all(n.startswith("main_") for n in one.states):
-        return (
-            DEG,
-            "its joints are called main_..., as before LeRobot wrote shares; its zeros are of that time",
-        )
+        why = "its joints are called main_..., as before LeRobot wrote shares; its zeros are of that time"
+        return DEG, why
     return None
 
 
@@ -229,29 +237,19 @@ def _at_its_ends(one: _Set) -> tuple[str, str] | None:
     return (SHARE, f"{at} samples are at exactly 100, where LeRobot cuts shares off") if at else None
 
 
-def _origins(
-    one: _Set,
-    name: str,
-    unit: str,
-    range_: CalibratedJoint | None,
-    origins: Sequence[Origin],
-    findings: list[Finding],
-    asked: bool,
-) -> list[Origin]:
+def _origins(one: _Set, name: str, unit: str, range_: CalibratedJoint | None, asked: bool) -> list[Origin]:
     """How one joint's numbers become radians of the model."""
     joint = one.joints[name]
     if robot.grips(name):
-        factor, offset = _gripper(one, name, joint, range_, findings)
+        factor, offset = _gripper(one, name, range_)
     elif unit == RAD:
         factor, offset = 1.0, 0.0
     elif unit == DEG:
         sign = -1.0 if range_ is not None and range_.turned else 1.0
         factor, offset = sign * robot.COUNT / robot.DEGREES, _zero(joint, range_)
     else:
-        span = _span(one, name, joint, range_, origins, findings)
-        factor, offset = span / 200.0, _zero(joint, range_)
-    _compare(name, joint, range_, findings)
-    _ends(name, one.states[name], unit, findings)
+        factor, offset = _span(one, name, range_) / 200.0, _zero(joint, range_)
+    one.findings.extend((*_compare(name, joint, range_), *_ends(name, one.states[name], unit)))
     numbers: dict[str, Any] = {"channel": STATE, "unit": "rad", "factor": factor, "offset": offset}
     made = [Origin(signal="position", joint=joint.name, by="format", **numbers)]
     if asked:
@@ -269,31 +267,34 @@ def _zero(joint: Joint, range_: CalibratedJoint | None) -> float:
     return 0.0 if abs(middle) < CENTRED else middle
 
 
-def _span(
-    one: _Set,
-    name: str,
-    joint: Joint,
-    range_: CalibratedJoint | None,
-    origins: Sequence[Origin],
-    findings: list[Finding],
-) -> float:
+def _counts(one: _Set, name: str, share: float) -> float | None:
+    """Counts of a joint's range, by its encoder's step in shares of which the range has so many."""
+    step = grain(one.states[name])
+    return share / step if step is not None and COUNTS[0] < share / step < COUNTS[1] else None
+
+
+def _assume_range(one: _Set, name: str, share: str, low: float) -> None:
+    """Say that a share is taken for one of the model's range."""
+    text = f"{name}: {share} is taken for the model's range, {low:.4g} to {one.joints[name].high:.4g} rad."
+    remedy = "give the calibration file (--map follower.json)"
+    one.findings.append(finding("range_assumed", text, remedy))
+
+
+def _span(one: _Set, name: str, range_: CalibratedJoint | None) -> float:
     """The width of what -100..100 stands for [rad]."""
     if range_ is not None:
         return range_.span
-    step = grain(one.states[name])
-    if step is not None and COUNTS[0] < 200.0 / step < COUNTS[1]:
-        counts = 200.0 / step
-        text = f"{name}: -100..100 are {counts:.0f} counts, by its encoder's step of {step:.4g}."
-        findings.append(
-            finding("range_by_steps", text, "give the calibration file to be sure", counts=counts)
-        )
+    joint, counts = one.joints[name], _counts(one, name, 200.0)
+    if counts is not None:
+        text = f"{name}: -100..100 are {counts:.0f} counts, by its encoder's step of {200.0 / counts:.4g}."
+        remedy = "give the calibration file to be sure"
+        one.findings.append(finding("range_by_steps", text, remedy, counts=counts))
         return counts * robot.COUNT
-    chosen = any(o.channel == STATE and o.unit in SHARES for o in origins)
+    chosen = any(o.channel == STATE and o.unit in SHARES for o in one.origins)
     if chosen and math.isfinite(joint.span):
-        text = f"{name}: -100..100 is taken for the model's range, {joint.low:.4g} to {joint.high:.4g} rad."
-        findings.append(finding("range_assumed", text, "give the calibration file (--map follower.json)"))
+        _assume_range(one, name, "-100..100", joint.low or 0.0)
         return joint.span
-    kind = describe_dataset(one.folder).get("robot_type") or "ROBOT"
+    kind = one.content.get("robot_type") or "ROBOT"
     raise ReadError(
         f"{one.folder.name} is in -100..100 (RANGE_M100_100), the share of each joint's calibrated range, and"
         f" the range of {name} is not known: no calibration file lies with the dataset. LeRobot keeps it in"
@@ -302,25 +303,23 @@ def _span(
     )
 
 
-def _gripper(
-    one: _Set, name: str, joint: Joint, range_: CalibratedJoint | None, findings: list[Finding]
-) -> tuple[float, float]:
+def _gripper(one: _Set, name: str, range_: CalibratedJoint | None) -> tuple[float, float]:
     """(factor, offset) of a gripper, which is 0 to 100 of its range whatever the others are in."""
-    low, span = joint.low or 0.0, joint.span
-    step = grain(one.states[name])
+    low, span = one.joints[name].low or 0.0, one.joints[name].span
+    counts = _counts(one, name, 100.0)
     if range_ is not None:
         span = range_.span
-    elif step is not None and COUNTS[0] < 100.0 / step < COUNTS[1]:
-        span = 100.0 / step * robot.COUNT
+    elif counts is not None:
+        span = counts * robot.COUNT
     elif math.isfinite(span):
-        text = f"{name}: 0..100 is taken for the model's range, {low:.4g} to {joint.high:.4g} rad."
-        findings.append(finding("range_assumed", text, "give the calibration file (--map follower.json)"))
+        _assume_range(one, name, "0..100", low)
     else:
         raise ReadError(f"{name}: 0..100 of a range that neither the model nor a calibration file tells")
     return span / 100.0, low
 
 
-def _compare(name: str, joint: Joint, range_: CalibratedJoint | None, findings: list[Finding]) -> None:
+def _compare(name: str, joint: Joint, range_: CalibratedJoint | None) -> Iterator[Finding]:
+    """A calibrated range that is not the model's."""
     if range_ is None or range_.whole_turn or not math.isfinite(joint.span):
         return
     if not 1 / LIKE < range_.span / joint.span < LIKE:
@@ -329,17 +328,17 @@ def _compare(name: str, joint: Joint, range_: CalibratedJoint | None, findings: 
             f" counts; its range in the model is {joint.span:.4g} rad: its zero, in the middle, may be off."
         )
         remedy = "move every joint to both its ends when calibrating, or use the model of this very robot"
-        findings.append(finding("calibrated_range", text, remedy, span=range_.span, model=joint.span))
+        yield finding("calibrated_range", text, remedy, span=range_.span, model=joint.span)
 
 
-def _ends(name: str, q: np.ndarray, unit: str, findings: list[Finding]) -> None:
+def _ends(name: str, q: np.ndarray, unit: str) -> Iterator[Finding]:
     """Shares that were cut off at an end of the range."""
     if unit != SHARE or robot.grips(name) or not len(q):
         return
     share = float(np.mean(np.abs(q) >= 100.0))
     if share > CLIPPED:
         text = f"{name} is at an end of -100..100 in {100 * share:.0f} % of the samples, where it is cut off."
-        findings.append(finding("cut_off_share", text, "calibrate over the joint's whole range", share=share))
+        yield finding("cut_off_share", text, "calibrate over the joint's whole range", share=share)
 
 
 FORMAT = "LeRobot"
@@ -358,7 +357,44 @@ def home(path: Path) -> Path | None:
 
 
 def is_dataset(folder: Path) -> bool:
+    """Whether a folder is a dataset as LeRobot writes it."""
     return (folder / "meta" / "info.json").is_file()
+
+
+def split_episodes(path: Path) -> tuple[Path, str]:
+    """A dataset, and the episodes that are named behind its #, as in `arm#8` or `arm#0-5,8`; empty: all.
+
+    Args:
+        path: of anything; only a dataset's may name episodes.
+    """
+    head, sharp, words = str(path).rpartition("#")
+    return (Path(head), words) if sharp and not path.exists() and is_dataset(Path(head)) else (path, "")
+
+
+def choose_episodes(recordings: Sequence[Recording], words: str) -> list[Recording]:
+    """The recordings of some episodes of a dataset.
+
+    Args:
+        recordings: of every episode and joint.
+        words: numbers and ranges, "0-5,8"; empty: all of them.
+
+    Raises:
+        ReadError: the words are none of these, or name an episode that is not there.
+    """
+    if not words:
+        return list(recordings)
+    there = {r.name: int(r.name.split("/")[-2]) for r in recordings}
+    wanted: set[int] = set()
+    for part in words.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not (first.isdecimal() and (not dash or last.isdecimal())):
+            raise ReadError(f"#{words} names no episodes; expected numbers and ranges, such as #8 or #0-5,8")
+        wanted |= {*range(int(first), int(last if dash else first) + 1)}
+    absent = sorted(wanted - {*there.values()})
+    if absent:
+        known = ", ".join(map(str, sorted({*there.values()})))
+        raise ReadError(f"there is no episode {', '.join(map(str, absent))}; those are there: {known}")
+    return [replace(r, source=f"{r.source}#{words}") for r in recordings if there[r.name] in wanted]
 
 
 def can_read(path: Path, head: bytes) -> bool:
@@ -421,8 +457,7 @@ def describe_dataset(folder: Path) -> dict[str, Any]:
     where = folder / "meta" / "info.json"
     try:
         content = json.loads(where.read_text(encoding="utf-8"))
-        features = content["features"]
-        if not isinstance(features, dict) or STATE not in features:
+        if STATE not in table_in(content["features"]):
             raise KeyError(STATE)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = f"{type(error).__name__}: {error}"
@@ -465,11 +500,9 @@ def _complete(path: Path, columns: set[str]) -> None:
 def _names(features: dict[str, Any], name: str, width: int) -> list[str]:
     """Names of a vector's elements: as listed, without ".pos" behind them;
     numbers where nothing is listed."""
-    described = features.get(name)
-    names = described.get("names") if isinstance(described, dict) else None
-    if isinstance(names, dict):
-        names = next(iter(names.values()), None)
-    if not isinstance(names, list) or len(names) != width:
+    names = table_in(features.get(name)).get("names")
+    names = list_in(next(iter(table_in(names).values()), names))
+    if len(names) != width:
         return [str(j) for j in range(width)]
     return [str(n).removesuffix(".pos") for n in names]
 

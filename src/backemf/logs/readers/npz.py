@@ -36,7 +36,7 @@ def _arrays(file: IO[bytes], stem: str, report: Report) -> Iterator[tuple[str, A
         content = np.load(file, allow_pickle=False)
     except Exception as error:  # many kinds on damaged files
         raise _unreadable("the file", error) from None
-    if isinstance(content, np.ndarray):
+    if not hasattr(content, "files"):  # one array alone
         yield from _fields("" if content.dtype.names else stem, content)
         return
     with content as archive:
@@ -51,7 +51,7 @@ def _arrays(file: IO[bytes], stem: str, report: Report) -> Iterator[tuple[str, A
 
 def _fields(name: str, array: Any) -> Iterator[tuple[str, Any]]:
     """An array, or each field of a structured one; dates become seconds."""
-    kind = array.dtype.kind if isinstance(array, np.ndarray) else ""
+    kind = array.dtype.kind if hasattr(array, "dtype") else ""
     if kind == "V" and array.dtype.names:
         for field in array.dtype.names:
             yield from _fields(f"{name}.{field}" if name else field, array[field])

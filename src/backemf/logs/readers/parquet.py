@@ -106,6 +106,7 @@ def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | 
 
 
 def kind_of(pa: Any, kind: Any) -> str:
+    """What a column of an Arrow type holds: "number", "date", "vector", or nothing that can be used."""
     t = pa.types
     if t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind):
         return "number"
@@ -116,7 +117,20 @@ def kind_of(pa: Any, kind: Any) -> str:
 
 
 def values_of(pa: Any, column: Any, kind: str, name: str) -> np.ndarray:
-    """A column as floats: one row a sample; dates in seconds; empty cells as NaN."""
+    """A column as floats.
+
+    Args:
+        pa: the package pyarrow.
+        column: of Arrow.
+        kind: what it holds (`kind_of`).
+        name: what errors call it.
+
+    Returns:
+        One row a sample; dates in seconds; empty cells as NaN.
+
+    Raises:
+        ReadError: vectors of different lengths.
+    """
     if kind == "vector":
         lengths = {len(v) for v in column if v.is_valid}
         if len(lengths) > 1 or column.null_count:

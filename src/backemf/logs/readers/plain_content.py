@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import signal
 from ...errors import BackemfError
+from ...files import list_in
 from ...findings import Finding, finding
 from ...physics.bench import Pendulum
 from ...physics.maths import is_number
@@ -146,7 +147,19 @@ def walk(content: Any) -> Iterable[Item]:
 
 
 def recordings(path: Path, format: str, items: Iterable[Item]) -> list[Recording]:
-    """The one recording that the items make."""
+    """The recording that items make.
+
+    Args:
+        path: the file.
+        format: its format, as people know it.
+        items: of its outermost object or list.
+
+    Returns:
+        The one recording.
+
+    Raises:
+        ReadError: there is nothing in it that was recorded.
+    """
     facts, tables = _collect(items)
     if not tables:
         there = ", ".join(repr(k) for k in facts) or "nothing"
@@ -172,7 +185,7 @@ def _collect(items: Iterable[Item]) -> tuple[dict[str, Any], dict[str, Columns]]
             tables.setdefault(key, Columns()).add(value)
         elif isinstance(value, dict):  # one level down: {"motor": {"t": [...], "q": [...]}}
             for name, inner in value.items():
-                for item in inner if isinstance(inner, list) else ():
+                for item in list_in(inner):
                     tables.setdefault(f"{key}.{name}", Columns()).add(item)
                 if not isinstance(inner, list | dict):
                     facts[f"{key}.{name}"] = inner

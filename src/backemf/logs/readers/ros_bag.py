@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import tomllib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -157,31 +159,20 @@ def sample_trajectories(
         times = np.union1d(np.arange(0.0, plan.after[-1], STEP), plan.after)
         times = times[start + times < until]
         for j, joint in enumerate(plan.joints[: plan.positions.shape[1]]):
-            _append_sampled(out.setdefault(joint, ([], [])), plan, j, times, start)
-    joined = {j: (np.concatenate(t), np.concatenate(v)) for j, (t, v) in out.items() if t}
-    return {j: _increasing(*pair) for j, pair in joined.items()}
-
-
-def _append_sampled(
-    before: tuple[list[np.ndarray], list[np.ndarray]],
-    plan: SentTrajectory,
-    j: int,
-    times: np.ndarray,
-    start: float,
-) -> None:
-    """Add what a message makes of one joint to what those before it made."""
-    last = float(before[1][-1][-1]) if before[1] and len(before[1][-1]) else None
-    values = _between(plan, j, times, last)
-    late = not before[1] and plan.after[0] > 0  # nobody knows where it was until the first point
-    good = times >= plan.after[0] if late else np.ones(len(times), bool)
-    if good.any():
-        before[0].append(start + times[good])
-        before[1].append(values[good])
-
-
-def _increasing(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    keep = np.concatenate([np.diff(times) > 0, [True]])
-    return times[keep], values[keep]
+            at, before = out.setdefault(joint, ([], []))
+            values = _between(plan, j, times, float(before[-1][-1]) if before else None)
+            # where it is the first, nobody knows where the joint was until its first point
+            known = times >= (plan.after[0] if not before else -math.inf)
+            if known.any():
+                at.append(start + times[known])
+                before.append(values[known])
+    sampled = {}
+    for joint, (at, before) in out.items():
+        if at:
+            times, values = np.concatenate(at), np.concatenate(before)
+            keep = np.concatenate([np.diff(times) > 0, [True]])
+            sampled[joint] = times[keep], values[keep]
+    return sampled
 
 
 def _between(plan: SentTrajectory, j: int, times: np.ndarray, before: float | None) -> np.ndarray:
@@ -206,8 +197,8 @@ STATED = ("position", "velocity", "torque")
 class Topic:
     """The messages of one topic, as they are read: per joint and field, stamps [ns] and values."""
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, name: str, kind: str) -> None:
+        self.name, self.kind = name, kind
         self.stamps: array[int] = array("q")
         self.logged: array[int] = array("q")
         self.values: dict[tuple[str, str, str], array[float]] = {}
@@ -218,7 +209,14 @@ class Topic:
         """Whether every message has a time of its own."""
         return KINDS[self.kind].stamped and all(s > 0 for s in self.stamps)
 
-    def add(self, message: Any, logged: int, topic: str) -> None:
+    def joint_names(self, legs: bool) -> dict[str, str]:
+        """What its joints are called; a quadruped has twelve motors, and places that nothing moves in."""
+        if legs and self.kind.startswith("unitree_"):
+            return {f"motor_{k}": name for k, name in enumerate(LEGS)}
+        return {joint: joint for joint, _, _ in self.values}
+
+    def add(self, message: Any, logged: int) -> None:
+        """Keep what a message says, which was written at a time [ns]."""
         header = getattr(message, "header", None)
         stamp = 0 if header is None else header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
         n = len(self.stamps)
@@ -226,7 +224,7 @@ class Topic:
         self.logged.append(logged)
         if self.kind == TRAJECTORY:
             self.plans.append(read_trajectory(message, stamp or logged))
-        for joint, field, signal, value in KINDS[self.kind].rows(message, topic):
+        for joint, field, signal, value in KINDS[self.kind].rows(message, self.name):
             column = self.values.setdefault((joint, field, signal), array("d"))
             column.extend([math.nan] * (n - len(column)))
             if len(column) == n:
@@ -240,9 +238,6 @@ class Bag:
         self.topics: dict[str, Topic] = {}
         self.others: dict[str, str] = {}
         """Topics about something else, with their types."""
-
-    def add(self, topic: str, kind: str, message: Any, logged: int) -> None:
-        self.topics.setdefault(topic, Topic(kind)).add(message, logged, topic)
 
     def recordings(self, path: Path, format: str) -> list[Recording]:
         """One recording per joint."""
@@ -292,11 +287,10 @@ class Bag:
         """(by joint, channels with how near to the motor they are; channels that name nobody)."""
         by_joint: dict[str, list[tuple[int, Channel]]] = {}
         nobody: list[Channel] = []
-        trajectories = []
         legs = self._legs()
         for topic, content in self.topics.items():
             clock = (times[topic] - began) * 1e-9
-            called = _joint_names(content, legs)
+            called = content.joint_names(legs)
             for (joint, field, signal), column in content.values.items():
                 if joint not in called or not any(map(math.isfinite, column)):
                     continue
@@ -309,19 +303,14 @@ class Bag:
                 one = Channel.of(f"{topic}.{field}", values, time=clock, unit=unit, signal=signal)
                 rank = KINDS[content.kind].rank
                 by_joint.setdefault(called[joint], []).append((rank, one))
-            if content.plans:
-                trajectories.append((topic, content.plans))
-        for topic, plans in trajectories:
-            for joint, signal in sample_trajectories(plans, began, _ends(times, began)).items():
-                start = (f"{topic}.positions", signal[1])
-                one = Channel.of(*start, time=signal[0], unit="rad", signal="position_target")
+        ends = max((int(t.max()) - began) * 1e-9 for t in times.values())
+        for topic, content in self.topics.items():
+            for joint, (clock, values) in sample_trajectories(content.plans, began, ends).items():
+                is_target = {"unit": "rad", "signal": "position_target"}
+                one = Channel.of(f"{topic}.positions", values, time=clock, **is_target)
                 by_joint.setdefault(joint, []).append((KINDS[TRAJECTORY].rank, one))
         measured = {j: own for j, own in by_joint.items() if any(c.signal in STATED for _, c in own)}
         return measured or by_joint, nobody
-
-
-def _ends(times: Mapping[str, np.ndarray], began: int) -> float:
-    return max((int(t.max()) - began) * 1e-9 for t in times.values())
 
 
 def _used_joints(content: Topic) -> list[str]:
@@ -329,16 +318,6 @@ def _used_joints(content: Topic) -> list[str]:
     at = ((j, c) for (j, _, signal), c in content.values.items() if signal == "position")
     moving = (j for j, column in at if np.any(np.nan_to_num(column)))
     return list(dict.fromkeys(moving))
-
-
-def _joint_names(content: Topic, legs: bool) -> dict[str, str]:
-    """The names of a topic's joints; Unitree's quadrupeds have twelve motors in a known order, and places
-    that nothing moves in."""
-    if not content.kind.startswith("unitree_"):
-        return {joint: joint for joint, _, _ in content.values}
-    if legs:
-        return {f"motor_{k}": name for k, name in enumerate(LEGS)}
-    return {joint: joint for joint, _, _ in content.values}
 
 
 def _of_nobody(name: str, values: np.ndarray, clock: np.ndarray, signal: str) -> Channel:
@@ -353,54 +332,18 @@ def _nearest(own: list[tuple[int, Channel]]) -> list[Channel]:
     best: dict[str, int] = {}
     for rank, channel in own:
         best[channel.signal] = min(rank, best.get(channel.signal, rank))
-    chosen = []
-    for rank, channel in own:
-        if rank > best[channel.signal]:
-            why = f"another topic says {channel.signal} nearer to the motor"
-            chosen.append(replace(channel, signal=NONE, ask=why))
-        else:
-            chosen.append(channel)
-    return chosen
+    return [
+        channel
+        if rank <= best[channel.signal]
+        else replace(channel, signal=NONE, ask=f"another topic says {channel.signal} nearer to the motor")
+        for rank, channel in own
+    ]
 
 
-_BAR = "\n" + "=" * 80 + "\n"
-_POINT = _BAR.join(
-    (
-        "",
-        "MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id",
-        "MSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec",
-        "MSG: trajectory_msgs/JointTrajectoryPoint\nfloat64[] positions\nfloat64[] velocities\n"
-        "float64[] accelerations\nfloat64[] effort\nbuiltin_interfaces/Duration time_from_start",
-        "MSG: builtin_interfaces/Duration\nint32 sec\nuint32 nanosec\n",
-    )
+DEFINITIONS: dict[str, str] = tomllib.loads(
+    (resources.files("backemf.logs.readers") / "ros_messages.toml").read_text(encoding="utf-8")
 )
-_BEGINS = (
-    "uint8[2] head\nuint8 level_flag\nuint8 frame_reserve\nuint32[2] sn\nuint32[2] version\n"
-    "uint16 bandwidth\n"
-)
-_IMU = (
-    f"{_BAR}MSG: unitree_go/IMUState\nfloat32[4] quaternion\nfloat32[3] gyroscope\n"
-    "float32[3] accelerometer\nfloat32[3] rpy\nint8 temperature"
-)
-_MOTOR = (
-    f"{_BAR}MSG: unitree_go/MotorState\nuint8 mode\nfloat32 q\nfloat32 dq\nfloat32 ddq\nfloat32 tau_est\n"
-    "float32 q_raw\nfloat32 dq_raw\nfloat32 ddq_raw\nint8 temperature\nuint32 lost\nuint32[2] reserve\n"
-)
-_MOTOR_COMMAND = (
-    f"{_BAR}MSG: unitree_go/MotorCmd\nuint8 mode\nfloat32 q\nfloat32 dq\nfloat32 tau\nfloat32 kp\n"
-    "float32 kd\nuint32[3] reserve\n"
-)
-DEFINITIONS = {
-    CONTROLLER: "std_msgs/Header header\nstring[] joint_names\n"
-    + "\n".join(f"trajectory_msgs/JointTrajectoryPoint {part}" for part in ("desired", "actual", "error"))
-    + _POINT,
-    "unitree_go/msg/LowState": (
-        f"{_BEGINS}unitree_go/IMUState imu_state\nunitree_go/MotorState[20] motor_state{_IMU}{_MOTOR}"
-    ),
-    "unitree_go/msg/LowCmd": f"{_BEGINS}unitree_go/MotorCmd[20] motor_cmd{_MOTOR_COMMAND}",
-}
-"""Messages that rosbags does not know, as control_msgs and Unitree's unitree_go define them; fields behind
-the last that is read are left out."""
+"""Messages that rosbags does not know, by type."""
 
 
 @dataclass(frozen=True)
@@ -420,7 +363,20 @@ class BagReader:
         return head.startswith(self.MAGIC)
 
     def entries(self, path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
-        """The joints of every topic about them; one with "command" or the like in its name holds targets."""
+        """The joints of every topic about them; one with "command" or the like in its name holds targets.
+
+        Args:
+            path: the file.
+            keep: not asked: a bag is read whole.
+            report: told the fraction of the messages that is read.
+
+        Returns:
+            One recording per joint.
+
+        Raises:
+            ReadError: it is broken, or no topic is about joints.
+            NotAvailable: the package rosbags is not installed.
+        """
         try:
             from rosbags.rosbag2 import Reader
         except ImportError:
@@ -463,7 +419,8 @@ def _read_messages(storage: Any, bag: Bag, count: itertools.count[int], report: 
     wanted = [connection for connection in storage.connections if connection.id in decode]
     total = max(1, sum(connection.msgcount for connection in wanted))
     for connection, logged, content in storage.messages(wanted) if wanted else ():
-        bag.add(connection.topic, connection.msgtype, decode[connection.id](content), logged)
+        topic = bag.topics.setdefault(connection.topic, Topic(connection.topic, connection.msgtype))
+        topic.add(decode[connection.id](content), logged)
         read = next(count) + 1
         if read % 1000 == 0:
             report(min(1.0, read / total))

@@ -8,13 +8,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ....analysis import curves
 from ....analysis.curves import slowest
-from ....datasheets.datasheet import Datasheet
 from ....figure import Curve, Mark, Panel
 from ....physics.actuator import Actuator
 from ....physics.quantity import present
@@ -22,7 +21,7 @@ from ....physics.steady import armature, continuous_current, ideal_speed, no_loa
 from ....tables import number
 from . import fit_figures as friction_figures, sheet as sheet_figures
 from .pipeline import pipeline as diagram
-from .sheet import HOTTEST, speed_axis, torque_label
+from .sheet import HOTTEST, ShownActuator, speed_axis, torque_label
 
 TORQUE = "Torque over speed (dashed: before losses)"
 HOUSING = " (dashed: housing)"
@@ -30,37 +29,6 @@ SHARE = 1.0 - math.exp(-1.0)
 """Of the way to its end that an exponential has gone after its time constant."""
 WARM = 100.0
 """Winding temperature that currents are chosen for where nobody prints one [degC]."""
-
-
-class ShownActuator(NamedTuple):
-    """An actuator to draw, and what is known of it beside its numbers."""
-
-    name: str
-    actuator: Actuator
-    hottest: float | None = None
-    """Greatest winding temperature [degC]."""
-    nominal_current: float | None = None
-    """Continuous current, as printed [A]."""
-    inertia: float = 0.0
-    """Of a load at the output [kg m^2]."""
-
-    @staticmethod
-    def ratings(sheet: Datasheet) -> dict[str, float | None]:
-        """What a sheet prints of its greatest winding temperature and continuous current."""
-        most, rated = sheet.get("max_winding_temperature"), sheet.get("nominal_current")
-        return {
-            "hottest": None if most is None else most.value,
-            "nominal_current": None if rated is None or rated.kind == "peak" else rated.value,
-        }
-
-    @property
-    def voltage(self) -> float:
-        return present(curves.full_voltage(self.actuator))
-
-    @property
-    def position(self) -> tuple[float, str]:
-        """(factor, unit) of a position on an axis."""
-        return (math.degrees(1.0), "deg") if self.actuator.motion == "rotary" else (1e3, "mm")
 
 
 All = Sequence[ShownActuator]
@@ -71,7 +39,7 @@ def torque_speed(shown: All) -> list[Panel]:
     if len(shown) == 1:
         (one,) = shown
         panel = sheet_figures.torque_speed(one.actuator, one.voltage)
-        known = sheet_figures.regions(one.actuator, one.voltage, one.hottest, one.nominal_current)
+        known = sheet_figures.regions(one, one.voltage)
         held = [] if known is None else known.regions[:1]
         return [_roomy(dataclasses.replace(panel, regions=held, title=TORQUE), 1.3)]
     lines, (_, label) = [], speed_axis(shown[0].actuator)

@@ -16,6 +16,8 @@ SUFFIXES = (".png", ".svg", ".pdf", PAGE)
 """What a figure's file may end in."""
 PALETTE = ("#1f5fa8", "#d2622a", "#3a8f5c", "#b23a55", "#7a5aa6", "#8a7a2f", "#4a9fb0")
 """Colours that stay apart in print and for colour-blind readers."""
+WIDTH = 8.0
+"""Of a picture of one column [inches]; two take half as much again."""
 STYLE: dict[Any, Any] = {
     "font.size": 9.5,
     "axes.spines.top": False,
@@ -33,22 +35,12 @@ def drawable(path: Path | str, *, force: bool = False) -> Path:
     return may_write(path, force=force)
 
 
-def save(
-    figure: Figure,
-    path: Path | str,
-    *,
-    width: float = 8.0,
-    panel_height: float | None = None,
-    note: str = "",
-    force: bool = True,
-) -> Path:
+def save(figure: Figure, path: Path | str, *, note: str = "", force: bool = True) -> Path:
     """Draw a figure into a file; its suffix says whether that is a picture (png, svg, pdf) or a page (html).
 
     Args:
         figure: what to draw.
         path: of the file.
-        width: of a picture [inches].
-        panel_height: of each panel of a picture [inches]; without it, by their number.
         note: on a page, where the figure came from.
         force: overwrite the file if it exists.
 
@@ -61,29 +53,20 @@ def save(
 
         origin = f"Drawn by backemf {__version__}." + (f" {note}" if note else "")
         return write_all({path: figure_page(figure, origin)}, force=force)[0]
-    picture = draw_figure(figure, width=width, panel_height=panel_height)
+    picture = draw_figure(figure)
     with replacing(path, force=force) as temporary:
         picture.savefig(temporary, dpi=150, format=path.suffix[1:].lower(), bbox_inches="tight")
     return path
 
 
-def draw_figure(figure: Figure, *, width: float = 8.0, panel_height: float | None = None) -> Any:
-    """A figure as matplotlib has it; no window opens.
-
-    Args:
-        figure: What to draw.
-        width: Of one column [inches].
-        panel_height: Of each panel [inches]; without it, by their number.
-
-    Returns:
-        A matplotlib figure.
-    """
+def draw_figure(figure: Figure) -> Any:
+    """A figure as matplotlib has it; no window opens."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Picture
 
     n, rows = len(figure.panels), _rows(figure)
-    height = panel_height or (4.2 if n == 1 else 2.1 if figure.columns == 1 else 3.2)
-    wide = width if figure.columns == 1 else 1.5 * width
+    height = 4.2 if n == 1 else 2.1 if figure.columns == 1 else 3.2
+    wide = WIDTH if figure.columns == 1 else 1.5 * WIDTH
     wide = max([wide, *(d.width for d in map(_diagram_of, rows) if d is not None)])
     heights = [height if d is None else d.height for d in map(_diagram_of, rows)]
     with rc_context(STYLE):

@@ -20,20 +20,6 @@ TOLD = {"data": 0, "both": 4, "prior": 1}
 """Colour of a parameter by what tells it."""
 
 
-def prediction(fit: Fit, log: Log, title: str) -> Figure:
-    """One log: what was asked, recorded and predicted, and the error below.
-
-    Args:
-        fit: Whose prediction.
-        log: The recording.
-        title: Above the figure.
-
-    Returns:
-        Positions, errors, and the current where it was recorded.
-    """
-    return measured_and_predicted(run(fit, log), title)
-
-
 def measured_and_predicted(one: Prediction, title: str) -> Figure:
     """What was asked, recorded and predicted, the error below, and the current where it was recorded."""
     log, rotary = one.log, one.actuator.motion == "rotary"
@@ -132,25 +118,17 @@ def relative_errors(fit: Fit, title: str) -> Figure | None:
     return Figure(title=title, panels=[panel])
 
 
-def correlations(fit: Fit, title: str) -> Figure | None:
+def correlations(fit: Fit) -> Figure | None:
     """Which parameters the logs tell only together."""
     if len(fit.parameters) < 2:
         return None
     grid = Grid(names=[short(path) for path in fit.parameters], values=np.asarray(fit.correlation))
-    return Figure(title=title, panels=[Panel(grid=grid, x_label="", y_label="")])
+    return Figure(title="Correlation of the parameters", panels=[Panel(grid=grid, x_label="", y_label="")])
 
 
-def ladder_bars(rungs: Sequence[LadderRung], unit: str, title: str) -> Figure | None:
-    """Held-out error of every rung; the chosen one stands out.
-
-    Args:
-        rungs: Of the ladder.
-        unit: Of small positions: mrad or mm.
-        title: Above the figure.
-
-    Returns:
-        Bars, or None where no rung was judged.
-    """
+def ladder_bars(rungs: Sequence[LadderRung], unit: str) -> Figure | None:
+    """Held-out error of every rung in mrad or mm, the chosen one in another colour; None where none was
+    judged."""
     judged = [r for r in rungs if r.held_out_mae is not None]
     if not judged:
         return None
@@ -160,7 +138,8 @@ def ladder_bars(rungs: Sequence[LadderRung], unit: str, title: str) -> Figure | 
         colors=[2 if r.chosen else 0 for r in judged],
         errors=[1e3 * r.standard_error for r in judged],
     )
-    return Figure(title=title, panels=[Panel(bars=bars, x_label=f"held-out error [{unit}]", y_label="")])
+    panel = Panel(bars=bars, x_label=f"held-out error [{unit}]", y_label="")
+    return Figure(title="Error on held-out logs", panels=[panel])
 
 
 N_DRAWS = 300
@@ -179,14 +158,13 @@ def usual_speed(actuator: Actuator) -> float:
     return 0.3 * ideal_speed(actuator, actuator.drive.supply or 12.0)
 
 
-def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figure:
+def friction_band(fit: Fit, load: float, seen: float | None) -> Figure:
     """Friction over speed without and with a load carried, with the 95 % band.
 
     Args:
         fit: Whose friction, with its uncertainty.
         load: Carried at the output [N m or N].
         seen: The fastest that the logs went at the output [rad/s or m/s]; faster is shaded.
-        title: Above the figure.
 
     Returns:
         One panel.
@@ -210,21 +188,12 @@ def friction_band(fit: Fit, load: float, seen: float | None, title: str) -> Figu
         x_label=f"speed at the output [{speed}]",
         y_label=f"friction [{torque}]",
     )
-    return Figure(title=title, panels=[panel])
+    return Figure(title="Friction", panels=[panel])
 
 
-def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
-    """Friction along slow reversals, over position and over velocity;
-    None where no dry friction makes a loop.
-
-    Args:
-        actuator: What is drawn.
-        load: Carried at the output [N m or N].
-        title: Above the figure.
-
-    Returns:
-        Two panels, over position and over velocity, or None.
-    """
+def hysteresis(actuator: Actuator, load: float) -> Figure | None:
+    """Friction along slow reversals with a load carried at the output [N m or N], over position and over
+    velocity; None where no dry friction makes a loop."""
     if not actuator.friction.dry:
         return None
     position, speed, torque = units(actuator)
@@ -238,7 +207,7 @@ def hysteresis(actuator: Actuator, load: float, title: str) -> Figure | None:
         Panel(lines=over_q, x_label=f"position [m{position}]", y_label=y_label, title="Over position"),
         Panel(lines=over_w, x_label=f"velocity [{speed}]", y_label=y_label, title="Over velocity"),
     ]
-    return Figure(title=title, panels=panels, shared_x=False, columns=2)
+    return Figure(title="Hysteresis", panels=panels, shared_x=False, columns=2)
 
 
 def loop_curve(label: str, loop: Reversals, color: int) -> Curve:

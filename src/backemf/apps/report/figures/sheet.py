@@ -4,19 +4,53 @@ torque-speed lines, envelope, power, efficiency, heating."""
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....analysis.curves import friction_size, heating, operation, slowest, time_to
+from ....analysis.curves import friction_size, full_voltage, heating, operation, slowest, time_to
+from ....datasheets.datasheet import Datasheet
 from ....figure import Curve, Figure, Panel, Region
 from ....physics.actuator import Actuator
+from ....physics.quantity import present
 from ....physics.steady import continuous_current, ideal_speed, no_load_speed, steady_current
 
 RPM = 60.0 / (2.0 * np.pi)
 HOTTEST = 400.0
 """Where a curve of temperature ends [degC]."""
+
+
+class ShownActuator(NamedTuple):
+    """An actuator to draw, and what is known of it beside its numbers."""
+
+    name: str
+    actuator: Actuator
+    hottest: float | None = None
+    """Greatest winding temperature [degC]."""
+    nominal_current: float | None = None
+    """Continuous current, as printed [A]."""
+    inertia: float = 0.0
+    """Of a load at the output [kg m^2]."""
+
+    @staticmethod
+    def ratings(sheet: Datasheet) -> dict[str, Any]:
+        """What a sheet prints of its greatest winding temperature and continuous current."""
+        most, rated = sheet.get("max_winding_temperature"), sheet.get("nominal_current")
+        return {
+            "hottest": None if most is None else most.value,
+            "nominal_current": None if rated is None or rated.kind == "peak" else rated.value,
+        }
+
+    @property
+    def voltage(self) -> float:
+        return present(full_voltage(self.actuator))
+
+    @property
+    def position(self) -> tuple[float, str]:
+        """(factor, unit) of a position on an axis."""
+        return (math.degrees(1.0), "deg") if self.actuator.motion == "rotary" else (1e3, "mm")
 
 
 def _speeds(actuator: Actuator, v: float) -> np.ndarray:
@@ -70,8 +104,8 @@ def torque_label(actuator: Actuator) -> str:
 def envelope(
     actuator: Actuator, voltage: float, points: Sequence[Curve] = (), reach: float = 1.5, rpm: bool = True
 ) -> Panel:
-    """All four quadrants between +V and -V with the current limit and the losses (MuJoCo's DC-motor
-    note, figures 2 and 3).
+    """All four quadrants between +V and -V with the current limit and the losses (MuJoCo's DC-motor note,
+    figures 2 and 3).
 
     Args:
         actuator: What is drawn.
@@ -180,24 +214,14 @@ def time_to_limit(actuator: Actuator, limit: float) -> Panel | None:
     )
 
 
-def regions(
-    actuator: Actuator, voltage: float, most: float | None = None, nominal_current: float | None = None
-) -> Panel | None:
-    """Continuous and intermittent operation in the torque-speed plane,
-    or None where no continuous current is known.
-
-    Args:
-        actuator: What is drawn.
-        voltage: Over the winding [V].
-        most: Greatest winding temperature [degC].
-        nominal_current: That it may carry for ever [A].
-
-    Returns:
-        The panel, or None.
-    """
-    if nominal_current is None and (actuator.motor.thermal is None or most is None):
-        return None
-    i_c = nominal_current if nominal_current is not None else continuous_current(actuator, most or 0.0)
+def regions(shown: ShownActuator, voltage: float) -> Panel | None:
+    """Continuous and intermittent operation in the torque-speed plane at a voltage over the winding [V]; None
+    where no continuous current is known."""
+    actuator, i_c = shown.actuator, shown.nominal_current
+    if i_c is None:
+        if actuator.motor.thermal is None or shown.hottest is None:
+            return None
+        i_c = continuous_current(actuator, shown.hottest)
     scale, label = speed_axis(actuator)
     at = operation(actuator, voltage, _speeds(actuator, voltage))
     x, full = scale * at.speed, np.maximum(at.torque, 0.0)
@@ -214,33 +238,17 @@ def regions(
     )
 
 
-def overview(
-    actuator: Actuator,
-    voltage: float,
-    title: str,
-    most: float | None = None,
-    nominal_current: float | None = None,
-) -> Figure:
-    """All of the above that the actuator knows enough for, on one sheet.
-
-    Args:
-        actuator: What is drawn.
-        voltage: Over the winding [V].
-        title: Above the figure.
-        most: Greatest winding temperature [degC].
-        nominal_current: That it may carry for ever [A].
-
-    Returns:
-        Panels beside each other.
-    """
+def overview(shown: ShownActuator, voltage: float) -> Figure:
+    """All of the above that an actuator knows enough for at a voltage over the winding [V]."""
+    actuator = shown.actuator
     powers = zip(("Power", "Efficiency", "Current"), power(actuator, voltage), strict=True)
     parts = [
         ("Torque and speed by voltage", torque_speed(actuator, voltage)),
         ("Envelope in all quadrants", envelope(actuator, voltage)),
         *powers,
-        ("Continuous and intermittent", regions(actuator, voltage, most, nominal_current)),
-        ("Heating at constant current", thermal_rise(actuator, most)),
+        ("Continuous and intermittent", regions(shown, voltage)),
+        ("Heating at constant current", thermal_rise(actuator, shown.hottest)),
     ]
     panels = [dataclasses.replace(panel, title=name) for name, panel in parts if panel is not None]
     note = "In the first panel: solid at the output, dashed before friction and gears."
-    return Figure(title=title, panels=panels, shared_x=False, columns=2, note=note)
+    return Figure(title=shown.name, panels=panels, shared_x=False, columns=2, note=note)

@@ -28,11 +28,11 @@ from ....targets.approximate import positions
 from ....targets.export import Export
 from ....targets.reference_motions import reference_motions
 from . import actuator_panels as draws, draw
-from .actuator_panels import All, ShownActuator as ShownActuator
+from .actuator_panels import All
 from .fit_figures import relative_errors
 from .measurement_figures import measurement_figure, several
 from .runs import motion
-from .sheet import overview
+from .sheet import ShownActuator as ShownActuator, overview
 
 
 class FigureDrawing(NamedTuple):
@@ -47,21 +47,18 @@ class FigureDrawing(NamedTuple):
         return draw.draw_figure(self.figure)
 
 
-def drawing(noun: Any, *what: str, **more: Any) -> FigureDrawing:
-    """The drawing of a noun; of an actuator what is named, or an overview.
+def drawing(noun: Any, *what: str, **more: float) -> FigureDrawing:
+    """The drawing of a noun.
 
     Args:
         noun: Anything with `.plot()`.
-        what: Of an actuator, names of figures.
-        more: Of an actuator, what else is known of it, such as its name.
+        what: Of an actuator, names of figures; without any, an overview.
+        more: Of an actuator, what else is known of it, such as the inertia of its load.
 
     Returns:
         A figure that can be drawn.
     """
-    if isinstance(noun, Actuator):
-        name = more.pop("name", "") or f"{noun.drive.kind}, {noun.friction.kind}"
-        return FigureDrawing(figure([ShownActuator(name, noun, **more)], what))
-    picture = next(FIGURES[cls] for cls in type(noun).__mro__ if cls in FIGURES)(noun)
+    picture = next(FIGURES[cls] for cls in type(noun).__mro__ if cls in FIGURES)(noun, *what, **more)
     if picture is None:
         raise MissingValue(f"{noun!r} has nothing to draw yet")
     return FigureDrawing(picture)
@@ -107,10 +104,18 @@ def _export(export: Export) -> Figure:
 
 
 def _sheet(sheet: Datasheet) -> Figure:
-    return overview(sheet.actuator(), sheet.voltage, sheet.name, *ShownActuator.ratings(sheet).values())
+    return overview(
+        ShownActuator(sheet.name, sheet.actuator(), **ShownActuator.ratings(sheet)), sheet.voltage
+    )
 
 
-FIGURES: dict[type, Callable[[Any], Figure | None]] = {
+def _actuator(actuator: Actuator, *what: str, **more: float) -> Figure:
+    name = f"{actuator.drive.kind}, {actuator.friction.kind}"
+    return figure([ShownActuator(name, actuator, **more)], what)
+
+
+FIGURES: dict[type, Callable[..., Figure | None]] = {
+    Actuator: _actuator,
     Trajectory: _trajectory,
     Log: _log,
     Fit: _fit,

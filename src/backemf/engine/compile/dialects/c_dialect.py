@@ -6,17 +6,14 @@ from collections.abc import Sequence
 
 from ..ir import FAST, SLOW, Level, Node
 from ..lower import LoweredHosted, LoweredSignals, LoweredSystem
-from ..passes import is_truth, kept_terms as kept, leaves, number, reachable
-from ..source import SourceText, Words
+from ..passes import computed_terms, is_truth, kept_terms as kept, leaves, numbered_leaves
+from ..source import ALIKE, SourceText, Words, call_words
+from ..trace import CIRCULAR, HYPERBOLIC
 
 
 def words(real: str) -> Words:
     """C's words for numbers of this type: double or float."""
     f = {"double": "", "float": "f"}[real]
-
-    def call_formats(*names: str) -> dict[str, str]:
-        return {name: f"{name}{f}({{0}})" for name in names}
-
     zero, one = "0.0" + f, "1.0" + f
     return Words(
         true="1",
@@ -29,14 +26,10 @@ def words(real: str) -> Words:
         otherwise="} else {",
         end="}",
         primitives={
-            **call_formats("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log1p", "floor", "ceil"),
-            **call_formats("sin", "cos", "tan", "asin", "acos", "atan"),
-            **call_formats("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-            "add": "{0} + {1}",
-            "sub": "{0} - {1}",
-            "mul": "{0} * {1}",
-            "div": "{0} / {1}",
-            "neg": "-{0}",
+            **ALIKE,
+            **call_words(f"{{}}{f}", *CIRCULAR[:-1], *HYPERBOLIC),
+            **call_words(f"{{}}{f}", *("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log1p")),
+            **call_words(f"{{}}{f}", "floor", "ceil"),
             "rem": f"fmod{f}({{0}}, {{1}})",
             "pow": f"pow{f}({{0}}, {{1}})",
             "abs": f"fabs{f}({{0}})",
@@ -48,12 +41,6 @@ def words(real: str) -> Words:
             "rsqrt": f"{one} / sqrt{f}({{0}})",
             "logistic": f"{one} / ({one} + exp{f}(-{{0}}))",
             "atan2": f"atan2{f}({{0}}, {{1}})",
-            "lt": "{0} < {1}",
-            "le": "{0} <= {1}",
-            "gt": "{0} > {1}",
-            "ge": "{0} >= {1}",
-            "eq": "{0} == {1}",
-            "ne": "{0} != {1}",
             "and": "{0} && {1}",
             "or": "{0} || {1}",
             "xor": "{0} != {1}",
@@ -66,7 +53,16 @@ def words(real: str) -> Words:
 
 
 def declarations(name: str, lowered: LoweredHosted, real: str = "double") -> str:
-    """The header's lines: sizes and functions; arrays are in the order of the system's names."""
+    """The header's lines: sizes and functions; arrays are in the order of the system's names.
+
+    Args:
+        name: what functions and sizes begin with.
+        lowered: the system.
+        real: 'double' or 'float', of what changes at every step.
+
+    Returns:
+        C.
+    """
     sizes = {
         "PARAMETERS": len(lowered.parameters),
         "STATES": len(lowered.states),
@@ -116,7 +112,16 @@ def _functions(name: str, real: str) -> dict[str, tuple[str, str]]:
 
 
 def emit(name: str, lowered: LoweredHosted, real: str = "double") -> str:
-    """The functions' bodies. What changes slowly is computed in double and rounded once."""
+    """The functions' bodies. What changes slowly is computed in double and rounded once.
+
+    Args:
+        name: what functions and sizes begin with.
+        lowered: the system.
+        real: 'double' or 'float', of what changes at every step.
+
+    Returns:
+        C.
+    """
     heads = {key: head for key, (head, _) in _functions(name, real).items()}
     step, load = lowered.advance, lowered.load_seen
     source = SourceText()
@@ -150,7 +155,7 @@ def _begin(source: SourceText, head: str, states: Sequence[Node], real: str) -> 
     results, double = [*moving.values()], words("double")
     with _function(source, head):
         source.add(*declare(results, (*SLOW, *FAST), "double", double))
-        used = sorted(leaves(results), key=lambda x: (x[0], int(x[1:])))
+        used = numbered_leaves(results, "gps")
         source.add(*(f"const double {x} = (double){x[0]}[{x[1:]}];" for x in used))
         source.add(*(f"(void){letter};" for letter in "pgs" if not any(x[0] == letter for x in used)))
         source.add(*double.statements(results, *SLOW, *FAST))
@@ -158,7 +163,16 @@ def _begin(source: SourceText, head: str, states: Sequence[Node], real: str) -> 
 
 
 def signal_declarations(name: str, lowered: LoweredSignals, real: str = "double") -> str:
-    """The header's lines of what `emit_signals` writes."""
+    """The header's lines of what `emit_signals` writes.
+
+    Args:
+        name: what functions and sizes begin with.
+        lowered: the signals.
+        real: 'double' or 'float', of what changes at every step.
+
+    Returns:
+        C.
+    """
     sizes = {"SIGNALS": len(lowered.names), "KEPT_SIGNALS": len(kept(lowered.values, SLOW))}
     lines = [f"#define {name.upper()}_{key} {value}" for key, value in sizes.items()]
     lines += ["", *(f"{about}\n{head};" for head, about in _signal_functions(name, real))]
@@ -176,7 +190,16 @@ def _signal_functions(name: str, real: str) -> tuple[tuple[str, str], ...]:
 
 
 def emit_signals(name: str, lowered: LoweredSignals, real: str = "double") -> str:
-    """The signals' functions."""
+    """The signals' functions.
+
+    Args:
+        name: what functions and sizes begin with.
+        lowered: the signals.
+        real: 'double' or 'float', of what changes at every step.
+
+    Returns:
+        C.
+    """
     (prepare, _), (signals, _) = _signal_functions(name, real)
     source, known, c = SourceText(), kept(lowered.values, SLOW), words(real)
     _prepare(source, prepare, known, real, length=False)
@@ -208,10 +231,10 @@ def _slow(source: SourceText, results: Sequence[Node]) -> None:
     """Terms of the parameters and the step length, in double."""
     double = words("double")
     source.add(*declare(results, SLOW, "double", double))
-    used = {str(n.value) for n in reachable(results) if n.op == "leaf"}
-    source.add(*(f"const double {x} = p[{x[1:]}];" for x in sorted(used - {"h"}, key=lambda x: int(x[1:]))))
+    used = numbered_leaves(results, "p")
+    source.add(*(f"const double {x} = p[{x[1:]}];" for x in used))
     source.add(*double.statements(results, *SLOW))
-    if not used - {"h"}:
+    if not used:
         source.add("(void)p;")
 
 
@@ -244,9 +267,8 @@ def _write_results(
 ) -> None:
     """Declarations, what is known, and the lines that compute the results."""
     source.add(*declare(results, FAST, real, c))
-    used = {str(n.value) for n in reachable(results) if n.op == "leaf"}
     for letter in letters:
-        own = sorted((x for x in used if x[0] == letter and x[1:].isdigit()), key=lambda x: int(x[1:]))
+        own = numbered_leaves(results, letter)
         source.add(*(f"const {real} {x} = {letter}[{x[1:]}];" for x in own))
         if not own:
             source.add(f"(void){letter};")
@@ -258,8 +280,7 @@ def _write_results(
 
 def declare(results: Sequence[Node], levels: Sequence[Level], real: str, c: Words) -> list[str]:
     """A line for each type of what is computed at these levels."""
-    nodes = [n for n in reachable(results) if n.operands and n.level in levels and number(n) is None]
-    lines = []
+    nodes, lines = computed_terms(results, levels), []
     for kind, zero in (("int", "0"), (real, c.constant(0.0))):
         names = [f"{c.text(n)} = {zero}" for n in nodes if _type(n, real) == kind]
         lines += [f"{kind} {', '.join(names[k : k + 8])};" for k in range(0, len(names), 8)]
@@ -288,6 +309,15 @@ def emit_live(name: str, lowered: LoweredSystem, armature: Node, begin: Sequence
     NAME_rest(p, s)              the states at rest at 0
     NAME_begin(p, g, s)          those that begin where the joint is or at the targets
     NAME_armature(p)             inertia that the joint must have besides its own
+
+    Args:
+        name: what functions and sizes begin with.
+        lowered: the live system.
+        armature: the term of its armature.
+        begin: the states as they begin.
+
+    Returns:
+        C.
     """
     source, double, n_states = SourceText(), words("double"), len(lowered.states)
     values = lowered.step.values

@@ -8,14 +8,10 @@ from dataclasses import replace
 from ...rows import NO_SPLIT
 from ..ir import Level, Node
 from ..lower import LoweredSystem
-from ..passes import leaves, number, reachable
-from ..source import SourceText, Words
+from ..passes import computed_terms, leaves
+from ..source import ALIKE, SourceText, Words, call_words
+from ..trace import CIRCULAR, HYPERBOLIC
 
-_CALLED = (
-    *("abs", "sign", "floor", "ceil", "sqrt", "cbrt", "exp", "expm1", "log", "log2", "log1p"),
-    *("sin", "cos", "tan", "asin", "acos", "atan"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-)
 JS = Words(
     true="true",
     false="false",
@@ -24,12 +20,9 @@ JS = Words(
     assign="const {0} = {1};",
     branches=False,  # they save nothing that V8 could measure
     primitives={
-        **{name: f"Math.{name}({{0}})" for name in _CALLED},
-        "add": "{0} + {1}",
-        "sub": "{0} - {1}",
-        "mul": "{0} * {1}",
-        "div": "{0} / {1}",
-        "neg": "-{0}",
+        **ALIKE,
+        **call_words("Math.{}", "abs", "sign", "floor", "ceil", *CIRCULAR[:-1], *HYPERBOLIC),
+        **call_words("Math.{}", "sqrt", "cbrt", "exp", "expm1", "log", "log2", "log1p"),
         "rem": "{0} % {1}",
         "pow": "Math.pow({0}, {1})",
         # Not Math.max: of 0 and -0 the first wins.
@@ -42,10 +35,6 @@ JS = Words(
         "exp2": "Math.pow(2, {0})",
         "logistic": "1 / (1 + Math.exp(-{0}))",
         "atan2": "Math.atan2({0}, {1})",
-        "lt": "{0} < {1}",
-        "le": "{0} <= {1}",
-        "gt": "{0} > {1}",
-        "ge": "{0} >= {1}",
         "eq": "{0} === {1}",
         "ne": "{0} !== {1}",
         "and": "{0} && {1}",
@@ -86,7 +75,7 @@ def _write(source: SourceText, lowered: LoweredSystem) -> None:
     source.add(*JS.statements(roots, Level.CONSTANT, Level.PARAMETER))
     source.add(f"let {', '.join(f's{i} = S[{i}]' for i in states)};")
     if not delayed:
-        names = ", ".join(f"{JS.text(node)} = 0" for node in _computed_nodes(step, Level.LENGTH))
+        names = ", ".join(f"{JS.text(node)} = 0" for node in computed_terms(step, (Level.LENGTH,)))
         source.add("let known = NaN;", *([f"let {names};"] if names else []))
     with source.block("for (let k = begin; k < end; k++) {", "}"):
         source.add(*_inputs(lowered, "share[k] > 0", roots))
@@ -138,7 +127,3 @@ def _split(source: SourceText) -> None:
 
 def _place(row: str, width: int, column: int) -> str:
     return row if width == 1 else f"{width} * {row} + {column}"
-
-
-def _computed_nodes(results: Sequence[Node], level: Level) -> list[Node]:
-    return [n for n in reachable(results) if n.operands and n.level is level and number(n) is None]

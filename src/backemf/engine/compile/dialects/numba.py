@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from ..ir import Level, Node
 from ..lower import LoweredSystem
-from ..passes import kept_terms, leaves
-from ..source import SourceText, Words
+from ..passes import kept_terms, numbered_leaves
+from ..source import ALIKE, SourceText, Words, call_words
+from ..trace import CIRCULAR, HYPERBOLIC
 
 FASTMATH = "{'contract'}"
 """Only fused multiply-add is allowed, which rounds once instead of twice. A set with more in it must be
@@ -16,55 +17,20 @@ written sorted: its own order differs between processes, and the text is part of
 
 NUMBA = Words(
     primitives={
-        # arithmetic
-        "add": "{0} + {1}",
-        "sub": "{0} - {1}",
-        "mul": "{0} * {1}",
-        "div": "{0} / {1}",
-        "neg": "-{0}",
+        **ALIKE,
+        **call_words("math.{}", *CIRCULAR[:-1], *HYPERBOLIC, "sqrt", "exp", "expm1", "log", "log1p"),
+        **call_words("np.{}", "sign", "floor", "ceil", "cbrt", "exp2", "log2"),
         "rem": "np.fmod({0}, {1})",
         "pow": "{0} ** {1}",
         "abs": "abs({0})",
-        "sign": "np.sign({0})",
         # A comparison with NaN is false, so a NaN needs a word of its own to survive max and min.
         "max": "choose(({0} >= {1}) | ({0} != {0}), {0}, {1})",
         "min": "choose(({0} <= {1}) | ({0} != {0}), {0}, {1})",
-        "floor": "np.floor({0})",
-        "ceil": "np.ceil({0})",
         "round_even": "np.rint({0})",
         "round_away": "np.trunc({0} + math.copysign(0.49999999999999994, {0}))",
-        # powers and exponentials
-        "sqrt": "math.sqrt({0})",
         "rsqrt": "1.0 / math.sqrt({0})",
-        "cbrt": "np.cbrt({0})",
-        "exp": "math.exp({0})",
-        "exp2": "np.exp2({0})",
-        "expm1": "math.expm1({0})",
-        "log": "math.log({0})",
-        "log2": "np.log2({0})",
-        "log1p": "math.log1p({0})",
         "logistic": "1.0 / (1.0 + math.exp(-{0}))",
-        # angles
-        "sin": "math.sin({0})",
-        "cos": "math.cos({0})",
-        "tan": "math.tan({0})",
-        "asin": "math.asin({0})",
-        "acos": "math.acos({0})",
-        "atan": "math.atan({0})",
         "atan2": "math.atan2({0}, {1})",
-        "sinh": "math.sinh({0})",
-        "cosh": "math.cosh({0})",
-        "tanh": "math.tanh({0})",
-        "asinh": "math.asinh({0})",
-        "acosh": "math.acosh({0})",
-        "atanh": "math.atanh({0})",
-        # comparisons and decisions
-        "lt": "{0} < {1}",
-        "le": "{0} <= {1}",
-        "gt": "{0} > {1}",
-        "ge": "{0} >= {1}",
-        "eq": "{0} == {1}",
-        "ne": "{0} != {1}",
         "and": "{0} & {1}",
         "or": "{0} | {1}",
         "xor": "{0} ^ {1}",
@@ -96,9 +62,19 @@ def opening(fastmath: bool) -> str:
 def compiled_function(
     source: SourceText, name: str, arguments: dict[str, str], scratch: int = 0
 ) -> Iterator[None]:
-    """Opens a compiled function; with `scratch`, it has an array Z of that many numbers to itself.
+    """Opens a compiled function, whose body is added meanwhile.
 
-    Without, it makes no array, and numba need not count who refers to one: faster to compile and to call.
+    Without scratch it makes no array, and numba need not count who refers to one: faster to compile and to
+    call.
+
+    Args:
+        source: where it is written.
+        name: of the function.
+        arguments: its arguments' types, by name.
+        scratch: numbers of an array Z that it has to itself.
+
+    Yields:
+        Nothing: lines are added meanwhile.
     """
     names, flags = ", ".join(arguments), "**FLAGS" if scratch else "**FLAGS, _nrt=False"
     source.add("", "", f'{name}_body = body("""')
@@ -122,7 +98,16 @@ def callable_source(lowered: LoweredSystem, begin: Sequence[Node], *, fastmath: 
     """The same for callers without Python: `prepare(P, H)`, and `step`, whose address takes n, pointers to
     one row each of H, S and U, h, and a pointer to where the states and what else a step gives go: S itself,
     if need be. The address of `begin` takes pointers to one row each of H, of targets G, and of states S with
-    position and velocity, where all states go as they begin."""
+    position and velocity, where all states go as they begin.
+
+    Args:
+        lowered: the system.
+        begin: its states as they begin.
+        fastmath: whether products and sums may be fused.
+
+    Returns:
+        The source of a module.
+    """
     source, slow_terms = _begin_source(lowered, fastmath, begin)
     source.add("from numba import carray, cfunc", "", 'step_body = body("""')
     with source.block("def step(n, H, S, U, h, after):"), source.block("for c in range(S.shape[0]):"):
@@ -143,12 +128,11 @@ def callable_source(lowered: LoweredSystem, begin: Sequence[Node], *, fastmath: 
 
 def _write_begin(source: SourceText, states: Sequence[Node], slow_terms: Sequence[Node]) -> None:
     """States as they begin, one row of them."""
-    letters = {"s": "S", "g": "G"}
-    used = sorted(x for x in leaves(states) if x[0] in letters)
+    used = numbered_leaves(states, "gs")
     source.add("", "", 'begin_body = body("""')
     with source.block("def begin(H, G, S):"), source.block("for c in range(S.shape[0]):"):
         source.add(*[f"{NUMBA.text(x)} = H[c, {i}]" for i, x in enumerate(slow_terms)])
-        source.add(*[f"{x} = {letters[x[0]]}[c, {x[1:]}]" for x in used])
+        source.add(*[f"{x} = {x[0].upper()}[c, {x[1:]}]" for x in used])
         source.add(*NUMBA.statements(states, Level.INPUT, Level.STATE))
         source.add(*[f"S[c, {i}] = {NUMBA.text(x)}" for i, x in enumerate(states)])
     source.add('""")')

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...rows import PAIRS
+from ...rows import corrected_pairs
 from ..ir import Level
 from ..lean import lean
 from ..lower import LoweredSystem
@@ -82,9 +82,7 @@ class _Population:
         roots = lean(graph, [*moved, *lowered.observe.values], more=variant.single)
         self.step, self.seen = roots[:n], roots[n:]
         self.words = self._words()
-        self.pairs = [
-            (lowered.states.index(q), lowered.states.index(w)) for q, w in PAIRS if q in lowered.states
-        ]
+        self.pairs = corrected_pairs(lowered.states)
         self._write()
 
     def _words(self) -> Words:

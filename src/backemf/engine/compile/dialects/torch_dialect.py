@@ -11,50 +11,28 @@ from collections.abc import Sequence
 
 from ..ir import SLOW, Node
 from ..lower import LoweredHosted
-from ..passes import kept_terms, leaves, names_used_again, number
-from ..source import SourceText, Words
+from ..passes import is_truth, kept_terms, names_used_again, number, numbered_leaves, reachable
+from ..source import ALIKE, SourceText, Words, call_words
+from ..trace import CIRCULAR, HYPERBOLIC
 from .numba import NUMBA
 
-ALIKE = ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor")
-"""Operators that are written alike for numbers and tensors."""
 TORCH = Words(
     nan="torch.nan",
     infinity="torch.inf",
     primitives={
-        **{name: NUMBA.primitives[name] for name in ALIKE},
+        **ALIKE,
+        **{name: NUMBA.primitives[name] for name in ("and", "or", "xor")},
+        **call_words("torch.{}", "abs", "sign", "floor", "ceil", *CIRCULAR[:-1], *HYPERBOLIC),
+        **call_words("torch.{}", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log1p"),
         "rem": "torch.fmod({0}, {1})",
         "pow": "torch.pow({0}, {1})",
-        "abs": "torch.abs({0})",
-        "sign": "torch.sign({0})",
         "max": "torch.maximum({0}, {1})",
         "min": "torch.minimum({0}, {1})",
-        "floor": "torch.floor({0})",
-        "ceil": "torch.ceil({0})",
         "round_even": "torch.round({0})",
         "round_away": "torch.trunc({0} + 0.49999999999999994 * torch.sign({0}))",
-        "sqrt": "torch.sqrt({0})",
-        "rsqrt": "torch.rsqrt({0})",
         "cbrt": "torch.sign({0}) * torch.pow(torch.abs({0}), 1.0 / 3.0)",
-        "exp": "torch.exp({0})",
-        "exp2": "torch.exp2({0})",
-        "expm1": "torch.expm1({0})",
-        "log": "torch.log({0})",
-        "log2": "torch.log2({0})",
-        "log1p": "torch.log1p({0})",
         "logistic": "torch.sigmoid({0})",
-        "sin": "torch.sin({0})",
-        "cos": "torch.cos({0})",
-        "tan": "torch.tan({0})",
-        "asin": "torch.asin({0})",
-        "acos": "torch.acos({0})",
-        "atan": "torch.atan({0})",
         "atan2": "torch.atan2({0}, {1})",
-        "sinh": "torch.sinh({0})",
-        "cosh": "torch.cosh({0})",
-        "tanh": "torch.tanh({0})",
-        "asinh": "torch.asinh({0})",
-        "acosh": "torch.acosh({0})",
-        "atanh": "torch.atanh({0})",
         "not": "~{0}",
         "is_finite": "torch.isfinite({0})",
         "number": "torch.where({0}, one, 0.0)",
@@ -131,28 +109,14 @@ def _function(
 
 def _unpack_leaves(results: Sequence[Node], letters: Sequence[str]) -> list[str]:
     """`s0 = s[0]` and so on, for the leaves that are used, in order."""
-    used = [name for name in leaves(results) if name[:1] in letters and name[1:].isdigit()]
-    order = sorted(used, key=lambda name: (letters.index(name[0]), int(name[1:])))
-    return [f"{name} = {name[0]}[{name[1:]}]" for name in order]
+    return [f"{name} = {name[0]}[{name[1:]}]" for name in numbered_leaves(results, letters)]
 
 
 class TorchLines:
     """`lines`, one for each node that is not known yet."""
 
     def __init__(self, results: Sequence[Node], known: Sequence[Node]):
-        given = {x.index for x in known}
-        waiting, wanted = list(results), {}
-        while waiting:
-            node = waiting.pop()
-            if (
-                node.index not in wanted
-                and node.index not in given
-                and node.operands
-                and number(node) is None
-            ):
-                wanted[node.index] = node
-                waiting += node.operands
-        nodes = [wanted[index] for index in sorted(wanted)]
+        nodes = [n for n in reachable(results, known) if n.operands and number(n) is None]
         names = names_used_again(nodes, results)
         self.names: dict[int, str] = {}
         self.lines: list[str] = []
@@ -162,11 +126,12 @@ class TorchLines:
             self.lines.append(f"{names[node.index]} = {line}")
 
     def name(self, node: Node, *, tensor: bool = False) -> str:
+        """How a node is written; a number as a tensor, where that is asked for."""
         value = number(node)
         if value is None:
             return self.names.get(node.index) or TORCH.text(node)
         written = TORCH.constant(value)
-        return f"{written} * one" if tensor and not isinstance(value, bool) else written
+        return f"{written} * one" if tensor and not is_truth(node) else written
 
     def formula(self, node: Node) -> str:
         """A node's formula. Numbers stay numbers where torch takes them; where it would have none to go by,

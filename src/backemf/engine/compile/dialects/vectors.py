@@ -185,9 +185,11 @@ class Maths:
         self.b = builder
 
     def c(self, x: float) -> Any:
+        """A number in every lane."""
         return ir.Constant(_VECTOR, [x] * WIDTH)
 
     def whole(self, x: int) -> Any:
+        """A whole number in every lane."""
         return ir.Constant(_WHOLE, [x] * WIDTH)
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
@@ -204,6 +206,7 @@ class Maths:
         return self.b.bitcast(shifted, _WHOLE), self.b.fsub(shifted, self.c(_SHIFT))
 
     def exp(self, x: Any) -> Any:
+        """Of each lane, within two units in the last place."""
         least, most = self.c(-708.0), self.c(709.0)
         inside = self.b.select(
             self.b.fcmp_unordered("<", x, least), least, x
@@ -225,11 +228,13 @@ class Maths:
         return self.b.bitcast(self.b.xor(self.b.bitcast(y, _WHOLE), sign), _VECTOR)
 
     def sin(self, x: Any) -> Any:
+        """Of each lane, within two units in the last place."""
         r, z, sign = self._reduce_turns(x)
         y = self.polynomial(z, *((-1.0) ** k / math.factorial(2 * k + 1) for k in range(10, 0, -1)))
         return self._apply_sign(self.fma(self.b.fmul(r, z), y, r), sign)
 
     def cos(self, x: Any) -> Any:
+        """Of each lane, within two units in the last place."""
         _, z, sign = self._reduce_turns(x)
         return self._apply_sign(
             self.polynomial(z, *((-1.0) ** k / math.factorial(2 * k) for k in range(11, -1, -1))), sign

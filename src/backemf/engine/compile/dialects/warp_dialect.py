@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..ir import FAST, SLOW, Node
 from ..lean import DECAY, FLIP, POWER
 from ..lower import LoweredHosted
-from ..passes import kept_terms, leaves, number
-from ..source import SourceText, Words
-from .numba import NUMBA
-
-ALIKE = ("add", "sub", "mul", "div", "neg", "lt", "le", "gt", "ge", "eq", "ne")
-"""Operators that are written as in Python."""
-OWN = ("abs", "floor", "ceil", "sqrt", "cbrt", "exp", "log", "log2")
-OWN += ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+from ..passes import kept_terms, number, numbered_leaves
+from ..source import ALIKE, SourceText, Words, call_words
 
 HELPERS = '''
 @wp.func
@@ -48,11 +43,11 @@ def words(real: str) -> Words:
         literal=real + "({0})",
         branches=False,
         primitives={
-            **{name: NUMBA.primitives[name] for name in ALIKE},
-            **{name: f"wp.{name}({x})" for name in OWN},
+            **ALIKE,
+            **call_words("wp.{}", "abs", "floor", "ceil", "sqrt", "cbrt", "exp", "log", "log2"),
+            **call_words("wp.{}", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh"),
             # Warp clamps what has no angle; everybody else says so.
             **{f: f"wp.where(wp.abs({x}) <= {one}, wp.{f}({x}), {n('wp.nan')})" for f in ("asin", "acos")},
-            "atan": f"wp.atan({x})",
             "atan2": "wp.atan2({0}, {1})",
             "rem": "wp.mod({0}, {1})",
             "pow": "wp.pow({0}, {1})",
@@ -80,29 +75,18 @@ def words(real: str) -> Words:
     )
 
 
-def kernel(source: SourceText, signature: str):
-    source.add("", "", "@wp.kernel")
-    block = source.block(f"def {signature}:", keep=True)
-    return _KernelBlock(source, block)
-
-
-class _KernelBlock:
+@contextlib.contextmanager
+def kernel(source: SourceText, signature: str) -> Iterator[None]:
     """A kernel's block, whose first line says which actuator it is about."""
-
-    def __init__(self, source: SourceText, block):
-        self.source, self.block = source, block
-
-    def __enter__(self) -> None:
-        self.block.__enter__()
-        self.source.add("c = wp.tid()")
-
-    def __exit__(self, *error) -> None:
-        self.block.__exit__(*error)
+    source.add("", "", "@wp.kernel")
+    with source.block(f"def {signature}:", keep=True):
+        source.add("c = wp.tid()")
+        yield
 
 
 def load_leaves(results: Sequence[Node], arrays: dict[str, str]) -> list[str]:
     """`s0 = S[0, c]` and so on, for the leaves that are used."""
-    used = sorted(x for x in leaves(results) if x[1:].isdigit() and x[0] in arrays)
+    used = numbered_leaves(results, sorted(arrays))
     return [f"{x} = {arrays[x[0]]}[{x[1:]}, c]" for x in used]
 
 
@@ -258,7 +242,7 @@ def _prepare(source: SourceText, lowered: LoweredHosted, at: MemoryRows) -> None
     results = [*at.terms, *lowered.lag, *lowered.armature]
     source.add("", '@wp.kernel(enable_backward=False, module="unique")')
     with source.block("def prepare(P: wp.array2d(dtype=wp.float64), h: wp.float64, kept: many):"):
-        source.add("c = wp.tid()", *[f"{x} = P[{x[1:]}, c]" for x in _used_leaves(results, "p")])
+        source.add("c = wp.tid()", *[f"{x} = P[{x[1:]}, c]" for x in numbered_leaves(results, "p")])
         source.add(*double.statements(results, *SLOW))
         source.add(*[f"kept[{i}, c] = real({double.text(x)})" for i, x in enumerate(results)])
 
@@ -346,9 +330,3 @@ def _write_states(source: SourceText, lowered: LoweredHosted, at: MemoryRows, te
     with source.block("else:"):
         source.add(*[f"memory[{i}, c] = s{i}" for i in indices])
     source.add(f"memory[{at.acted}, c] = {text(lowered.advance[-1])}", f"return memory[{at.acted}, c]")
-
-
-def _used_leaves(results: Sequence[Node], letter: str) -> list[str]:
-    """Leaves of this letter, in order."""
-    names = [x for x in leaves(results) if x[0] == letter and x[1:].isdigit()]
-    return sorted(names, key=lambda x: int(x[1:]))

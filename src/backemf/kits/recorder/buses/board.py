@@ -129,12 +129,6 @@ class BoardBus(Bus):
             f" {self.baud}, and does its program take commands?"
         )
 
-    def prepare(self, ids: Sequence[int], silence: float) -> None:
-        pass
-
-    def restore(self) -> None:
-        pass
-
     def sample(self, ids: Sequence[int]) -> list[Reply]:
         if not ids:
             return []

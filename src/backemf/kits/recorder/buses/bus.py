@@ -8,8 +8,8 @@ import errno
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple
 
 from ....errors import BackemfError, NotAvailable
 
@@ -32,6 +32,7 @@ class ReplyColumn(NamedTuple):
     offset: float = 0.0
 
     def si(self, stored: float) -> float:
+        """What a stored number is, in `unit`."""
         return self.factor * (stored - self.zero) - self.offset
 
 
@@ -64,6 +65,18 @@ class BusServo:
         """A reply in SI."""
         return {c.name: c.si(v) for c, v in zip(self.columns, values, strict=True)}
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**asdict(self), "columns": [c._asdict() for c in self.columns]}
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> BusServo:
+        """A servo from what `to_dict` gave; other keys are left out."""
+        known = {f.name: content[f.name] for f in fields(cls) if f.name in content}
+        supply = known["supply"]
+        columns = tuple(ReplyColumn(**c) for c in known["columns"])
+        return cls(**{**known, "columns": columns, "supply": None if supply is None else tuple(supply)})
+
 
 class Reply(NamedTuple):
     """What came back from one servo, stamped when it was there."""
@@ -86,6 +99,9 @@ class Bus(ABC):
     has_watchdog: bool = False
     """Whether its servos stop by themselves when nobody talks to them."""
 
+    takes: ClassVar[tuple[str, ...]] = ("baud",)
+    """Arguments of `connect` that its constructor has, beside the port."""
+
     @classmethod
     def connect(
         cls,
@@ -94,22 +110,27 @@ class Bus(ABC):
         interface: str = "socketcan",
         gains: Sequence[float] = (10.0, 0.5),
     ) -> Bus:
-        """A bus, not yet open: `BUSES` calls it with all that may be asked for.
+        """A bus by all that may be asked for.
 
         Args:
             port: A serial port, or a channel of python-can.
             baud: Bits per second of a serial port; its usual number where none is given.
             interface: The driver of python-can.
             gains: What motors on CAN are told: stiffness [N m/rad] and damping [N m s/rad] at the output.
+
+        Returns:
+            The bus, not yet open.
         """
-        return cls(port, baud)  # type: ignore[call-arg]  # those on a serial port; others have their own
+        asked: dict[str, Any] = {"baud": baud, "interface": interface, "gains": gains}
+        return cls(port, **{name: asked[name] for name in cls.takes})  # type: ignore[call-arg]  # as `takes` says
 
     @abstractmethod
     def open(self) -> None:
         """Take the port; an error says which ports there are, or who may use it."""
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Give the port back, if it was taken."""
 
     @abstractmethod
     def scan(self) -> list[int]:
@@ -119,12 +140,11 @@ class Bus(ABC):
     def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         """What each servo is; one that does not answer is not there."""
 
-    @abstractmethod
-    def prepare(self, ids: Sequence[int], silence: float) -> None:
-        """Set what lets a goal be followed as it is, and arm the servo's own watchdog, where it has one."""
+    def prepare(self, ids: Sequence[int], silence: float) -> None:  # noqa: B027  # not every bus has to
+        """Set what lets a goal be followed as it is, and arm the servo's own watchdog, where it has one, to
+        stop it after a silence [s]."""
 
-    @abstractmethod
-    def restore(self) -> None:
+    def restore(self) -> None:  # noqa: B027  # where nothing was prepared
         """Undo what `prepare` set."""
 
     @abstractmethod

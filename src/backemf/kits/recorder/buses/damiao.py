@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import struct
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ....errors import InvalidValue
 from .bus import BusError, BusServo, ReplyColumn
-from .mit import TRIES, WAIT, Frame, MitBus, MotorReply, Span
+from .mit import Frame, MitBus, MotorReply, Span
 
 REGISTERS = {
     **{"under_voltage": 0, "torque_constant": 1, "over_temperature": 2, "over_current": 3},
@@ -20,26 +19,40 @@ REGISTERS = {
 WHOLE = ("timeout", "control_mode", "hardware", "firmware", "pole_pairs")
 """Those that are whole numbers; the others are float32."""
 MIT_MODE = 1
-TIMEOUT = 50e-6
-"""One count of the communication timeout [s]."""
 FAULTS = {
     **{8: "over voltage", 9: "under voltage", 10: "over current", 11: "driver too hot"},
     **{12: "winding too hot", 13: "lost communication", 14: "overload"},
 }
 STIFFNESS, DAMPING = Span(500.0, 12, 0.0), Span(5.0, 12, 0.0)
 ALL = b"\xff" * 7
+WIDTHS = {"position": 16, "velocity": 12, "torque": 12}
+"""Bits of what a frame holds; a register says what they span."""
+
+
+def pack(name: str, value: float) -> bytes:
+    """The four bytes of a register."""
+    return struct.pack("<I", int(value)) if name in WHOLE else struct.pack("<f", value)
+
+
+def unpack(name: str, content: bytes) -> float:
+    """The number in a register's four bytes."""
+    return float(struct.unpack("<I" if name in WHOLE else "<f", content)[0])
+
+
+def spans_of(registers: Mapping[str, float]) -> tuple[Span, Span, Span]:
+    """Of position, velocity and torque, as a motor's registers say them."""
+    position, velocity, torque = (Span(registers[f"{name}_span"], bits) for name, bits in WIDTHS.items())
+    return position, velocity, torque
 
 
 class Damiao(MitBus):
     """Commands go to the motor's id; answers carry it in the low half of their first byte."""
 
     name = "damiao"
-    has_watchdog = True
 
-    def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
-        super().__init__(channel, interface, stiffness, damping)
+    def __init__(self, channel: str, interface: str, gains: Sequence[float] = (10.0, 0.5)):
+        super().__init__(channel, interface, gains)
         self._spans: dict[int, tuple[Span, Span, Span]] = {}
-        self._timeouts: dict[int, int] = {}
 
     def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         if max(ids) > 15:
@@ -73,10 +86,7 @@ class Damiao(MitBus):
 
     def _survey_motor(self, id: int) -> BusServo:
         there = {name: self.get(id, name) for name in REGISTERS}
-        q, w, tau = (
-            Span(there[f"{s}_span"], n) for s, n in (("position", 16), ("velocity", 12), ("torque", 12))
-        )
-        self._spans[id] = q, w, tau
+        q, w, tau = self._spans[id] = spans_of(there)
         mode = int(there["control_mode"])
         mistakes = f"servo {id} is in control mode {mode}; expected {MIT_MODE}, MIT: write it to register 10"
         return BusServo(
@@ -99,32 +109,23 @@ class Damiao(MitBus):
         )
 
     def get(self, id: int, name: str) -> float:
-        """A register."""
-        rid = REGISTERS[name]
-        return self._register(id, name, bytes([id & 0xFF, id >> 8, 0x33, rid, 0, 0, 0, 0]))
+        """A register by its name, as the motor counts it."""
+        return self._register(id, name, 0x33, bytes(4))
 
-    def put(self, id: int, name: str, value: float) -> float:
-        form = "<I" if name in WHOLE else "<f"
-        content = struct.pack(form, int(value) if name in WHOLE else value)
-        return self._register(id, name, bytes([id & 0xFF, id >> 8, 0x55, REGISTERS[name]]) + content)
+    def put(self, id: int, name: str, value: float) -> None:
+        self._register(id, name, 0x55, pack(name, value))
 
-    def _register(self, id: int, name: str, question: bytes) -> float:
-        for _ in range(TRIES):
-            self._drain()
-            self.send(Frame(0x7FF, question))
-            until = time.monotonic() + WAIT
-            while (frame := self.receive(until)) is not None:
-                d = frame.content
-                if len(d) == 8 and frame.id != 0x7FF and d[:4] == question[:4]:
-                    return float(struct.unpack("<I" if name in WHOLE else "<f", d[4:])[0])
-        raise BusError(f"servo {id} answers, but not when asked for its register {name}")
+    def _timeout(self, id: int) -> int:
+        return int(self.get(id, "timeout"))
 
-    def prepare(self, ids: Sequence[int], silence: float) -> None:
-        for id in ids:
-            self._timeouts.setdefault(id, int(self.get(id, "timeout")))
-            self.put(id, "timeout", max(1, round(silence / TIMEOUT)))
+    def _register(self, id: int, name: str, kind: int, content: bytes) -> float:
+        """What a register holds, after it was read or written."""
+        begin = bytes([id & 0xFF, id >> 8, kind, REGISTERS[name]])
 
-    def restore(self) -> None:
-        for id, count in self._timeouts.items():
-            self.put(id, "timeout", count)
-        self._timeouts = {}
+        def is_answer(frame: Frame) -> bool:
+            return len(frame.content) == 8 and frame.id != 0x7FF and frame.content[:4] == begin
+
+        answer = self.exchange(Frame(0x7FF, begin + content), is_answer)
+        if answer is None:
+            raise BusError(f"servo {id} answers, but not when asked for its register {name}")
+        return unpack(name, answer[4:])

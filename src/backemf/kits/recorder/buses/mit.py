@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn, package
 WAIT = 0.02
 """How long an answer may take [s]."""
 TRIES = 3
+TIMEOUT = 50e-6
+"""One count of the motors' own timeout [s], of both makers."""
 SCANNED = range(1, 33)
 
 
@@ -42,13 +44,16 @@ class Span(NamedTuple):
         return (self.most - self.low) / ((1 << self.bits) - 1)
 
     def count(self, value: float) -> int:
+        """The count nearest to a value; one beyond the span is cut to it."""
         inside = min(max(value, self.low), self.most)
         return round((inside - self.low) / self.factor)
 
     def si(self, count: int) -> float:
+        """The value of a count."""
         return self.low + self.factor * count
 
     def column(self, name: str, unit: str) -> ReplyColumn:
+        """How replies store a signal that goes over this span in a unit."""
         return ReplyColumn(name, unit, self.factor, -self.low / self.factor)
 
 
@@ -64,17 +69,12 @@ class MotorReply(NamedTuple):
 class MitBus(Bus):
     """What the makers share. A maker's class says how its frames are written and read."""
 
-    @classmethod
-    def connect(
-        cls,
-        port: str,
-        baud: int | None = None,
-        interface: str = "socketcan",
-        gains: Sequence[float] = (10.0, 0.5),
-    ) -> Bus:
-        return cls(port, interface, *gains)
+    has_watchdog = True
 
-    def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
+    takes = ("interface", "gains")
+
+    def __init__(self, channel: str, interface: str, gains: Sequence[float] = (10.0, 0.5)):
+        stiffness, damping = gains
         if not (0 <= stiffness <= 5000 and 0 <= damping <= 100):
             raise InvalidValue(
                 f"the gains are {stiffness:g} N m/rad and {damping:g} N m s/rad; expected 0 to 5000 and 0 to"
@@ -86,10 +86,11 @@ class MitBus(Bus):
         """Identifiers of ours: some drivers let one hear oneself."""
         self._bus: Any = None
         self._can: Any = None
-        self._servos: dict[int, BusServo] = {}
         self._goals: dict[int, float] = {}
         self._on: set[int] = set()
         self._asked: set[int] = set()
+        self._timeouts: dict[int, int] = {}
+        """Counts of the motors' own timeouts, as they were before."""
 
     # What a maker's class writes:
     @abstractmethod
@@ -109,6 +110,20 @@ class MitBus(Bus):
     @abstractmethod
     def _position(self, id: int) -> Span: ...
 
+    @abstractmethod
+    def _timeout(self, id: int) -> int | None:
+        """Counts of silence after which a motor stops; None where its firmware has no such number."""
+
+    @abstractmethod
+    def put(self, id: int, name: str, value: float) -> None:
+        """Write a number into a motor.
+
+        Args:
+            id: of the motor.
+            name: of the number, as its maker's table here has it.
+            value: as the maker counts it.
+        """
+
     # What follows from it:
     def open(self) -> None:
         with package("python-can", "can"):
@@ -117,12 +132,11 @@ class MitBus(Bus):
         try:
             self._bus = self._can.Bus(interface=self.interface, channel=self.channel)
         except Exception as error:  # each driver has its own
-            hint = (
-                "sudo ip link set can0 up type can bitrate 1000000" if self.interface == "socketcan" else ""
-            )
+            hint = "expected a driver of python-can and its channel"
+            if self.interface == "socketcan":
+                hint = "is it up? sudo ip link set can0 up type can bitrate 1000000"
             raise BusError(
-                f"the CAN channel {self.channel!r} cannot be opened with {self.interface!r}: {error}"
-                + (f"; is it up? {hint}" if hint else "; expected a driver of python-can and its channel")
+                f"the CAN channel {self.channel!r} cannot be opened with {self.interface!r}: {error}; {hint}"
             ) from None
 
     def close(self) -> None:
@@ -131,7 +145,8 @@ class MitBus(Bus):
                 self._bus.shutdown()
         self._bus = None
 
-    def send(self, frame: Frame) -> float:
+    def send(self, frame: Frame) -> None:
+        """Put a frame on the bus."""
         message = self._can.Message(
             arbitration_id=frame.id, data=frame.content, is_extended_id=frame.extended
         )
@@ -140,7 +155,6 @@ class MitBus(Bus):
             self._bus.send(message)
         except Exception as error:
             raise PortGone(f"the CAN channel {self.channel} is gone ({error})") from None
-        return time.monotonic()
 
     def receive(self, until: float) -> Frame | None:
         """The next frame, up to a moment."""
@@ -165,18 +179,25 @@ class MitBus(Bus):
         time.sleep(0.1)
         return self._drain()
 
-    def scan(self) -> list[int]:
-        there = []
-        for id in SCANNED:
+    def exchange(self, question: Frame, is_answer: Callable[[Frame], bool]) -> bytes | None:
+        """Ask until an answer comes, or several times in vain; what it holds."""
+        for _ in range(TRIES):
             self._drain()
-            self.send(self._switch(id, False))
+            self.send(question)
             until = time.monotonic() + WAIT
             while (frame := self.receive(until)) is not None:
-                heard = self._feedback(frame)
-                if heard is not None and heard.id == id:
-                    there.append(id)
-                    break
-        return there
+                if is_answer(frame):
+                    return frame.content
+        return None
+
+    def scan(self) -> list[int]:
+        return [id for id in SCANNED if self._answers_off(id)]
+
+    def _answers_off(self, id: int) -> bool:
+        """Whether a motor answers when it is told to let go."""
+        self._drain()
+        self.send(self._switch(id, False))
+        return id in self._answers({id}, WAIT)
 
     def elsewhere(self, ids: Sequence[int]) -> str:
         here = self.scan()
@@ -188,21 +209,12 @@ class MitBus(Bus):
         )
 
     def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
+        k_p, k_d = self.gains
+        gains = {"drive.newton_metres_per_radian": k_p, "drive.newton_metre_seconds_per_radian": k_d}
         there = {}
         for id in ids:
-            for _ in range(TRIES):
-                self._drain()
-                self.send(self._switch(id, False))
-                if any(h.id == id for h in self._answers({id}, WAIT).values()):
-                    k_p, k_d = self.gains
-                    gains = {
-                        "drive.newton_metres_per_radian": k_p,
-                        "drive.newton_metre_seconds_per_radian": k_d,
-                    }
-                    made = self._survey_motor(id)
-                    there[id] = replace(made, settings={**made.settings, **gains})
-                    break
-        self._servos.update(there)
+            if any(self._answers_off(id) for _ in range(TRIES)):
+                there[id] = replace(self._survey_motor(id), settings=gains)
         return there
 
     def _answers(self, ids: set[int], seconds: float) -> dict[int, MotorReply]:
@@ -217,9 +229,9 @@ class MitBus(Bus):
     def sample(self, ids: Sequence[int]) -> list[Reply]:
         for id in ids:
             if id not in self._asked:
-                self.send(
-                    self._command(id, self._goals[id], *self.gains) if id in self._on else self._idle(id)
-                )
+                # a motor without torque is told again to let go: a question that moves nothing
+                on = id in self._on
+                self.send(self._command(id, self._goals[id], *self.gains) if on else self._switch(id, on))
         heard = self._answers(set(ids), WAIT)
         self._asked = set()
         replies = []
@@ -227,10 +239,6 @@ class MitBus(Bus):
             fallen = "its torque is off by itself" if id in self._on and not one.on else ""
             replies.append(Reply(id, self._stamps[id], one.values, one.alarm or fallen))
         return replies
-
-    def _idle(self, id: int) -> Frame:
-        """A question that moves nothing."""
-        return self._switch(id, False)
 
     def ask(self, goals: Mapping[int, float]) -> float:
         self._goals.update(goals)
@@ -261,7 +269,13 @@ class MitBus(Bus):
         return sorted(left)
 
     def prepare(self, ids: Sequence[int], silence: float) -> None:
-        pass
+        for id in ids:
+            before = self._timeout(id)
+            if before is not None:
+                self._timeouts.setdefault(id, before)
+                self.put(id, "timeout", max(1, round(silence / TIMEOUT)))
 
     def restore(self) -> None:
-        pass
+        for id, count in self._timeouts.items():
+            self.put(id, "timeout", count)
+        self._timeouts = {}

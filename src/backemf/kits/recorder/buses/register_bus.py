@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..registers import MAPS, Map, Register, RegisterModel, of_model
+from ..registers import MAPS, Map, RegisterModel, of_model
 from .bus import Bus, BusError, BusServo, PortGone, Reply, ReplyColumn, package, port_loss, port_refusal
 
 TRIES = 6
@@ -26,12 +26,15 @@ class RegisterBus(Bus):
     """One port; the control table of each servo follows from its model number."""
 
     protocol: str
-    """The maker's packets: a key of `maps`."""
+    """The maker's packets: that of the control tables of its servos."""
+    version: float
+    """Of the packets, as the maker's package counts them."""
+    layout: tuple[int, int, int]
+    """Where a status packet has its id and its error, and how many bytes end it."""
 
     def __init__(self, port: str, baud: int | None = None):
         self.port_name, self.baud = port, baud or 1_000_000
         self._maps: dict[int, Map] = {}
-        self._servos: dict[int, BusServo] = {}
         self._before: dict[int, dict[str, int]] = {}
         self._late = False
         """Whether an answer is still on its way, perhaps."""
@@ -40,11 +43,12 @@ class RegisterBus(Bus):
         self._sdk: Any = None
 
     @abstractmethod
-    def _load(self) -> tuple[Any, Any]:
-        """(the maker's package, its packet handler)."""
+    def _load(self) -> Any:
+        """The maker's package."""
 
     def open(self) -> None:
-        self._sdk, self._packets = self._load()
+        self._sdk = self._load()
+        self._packets = self._sdk.PacketHandler(self.version)
         self._port = self._sdk.PortHandler(self.port_name)
         self._port.baudrate = self.baud
         try:
@@ -95,23 +99,35 @@ class RegisterBus(Bus):
             self._late = True
         return None
 
-    def get(self, id: int, register: Register, *, big: bool = False) -> int | None:
-        content = self._read(id, register.address, register.size)
-        return None if content is None else register.decode(content, big=big)
+    def get(self, id: int, name: str) -> int | None:
+        """The count in a register of a servo; None where it does not answer."""
+        table = self._table(id)
+        content = self._read(id, table[name].address, table[name].size)
+        return None if content is None else table[name].decode(content, big=table.big)
 
-    def read_twice(self, id: int, register: Register, *, big: bool = False) -> int | None:
+    def read_twice(self, id: int, name: str) -> int | None:
         """The same, asked until two answers in a row agree: a late one belongs to another question."""
         before = None
         for _ in range(2 * TRIES):
-            now = self.get(id, register, big=big)
+            now = self.get(id, name)
             if now is None or now == before:
                 return now
             before = now
         return None
 
-    def put(self, id: int, register: Register, value: int, *, big: bool = False) -> bool:
-        """Write, and read back whether it is there."""
-        content = register.encode(value, big=big)
+    def put(self, id: int, name: str, value: int) -> bool:
+        """Write a register, and read back whether it is there.
+
+        Args:
+            id: of the servo.
+            name: of the register.
+            value: the count.
+
+        Returns:
+            Whether the servo has it now.
+        """
+        table = self._table(id)
+        register, content = table[name], table[name].encode(value, big=table.big)
         for _ in range(TRIES):
             self._clear()
             with port_loss(self.port_name):
@@ -150,42 +166,40 @@ class RegisterBus(Bus):
         return there
 
     def elsewhere(self, ids: Sequence[int]) -> str:
-        here = self.scan()
-        if here:
-            return f"at {self.baud} baud these ids answer: {', '.join(map(str, here))}"
-        for baud in self._tables()[0].bauds:
-            if baud == self.baud:
+        rates = self._tables()[0].bauds
+        baud, here = self.baud, self.scan()
+        for rate in rates:
+            if here or rate == self.baud:
                 continue
             with port_loss(self.port_name):
                 try:
-                    self._port.ser.baudrate = baud
-                except ValueError:
+                    self._port.ser.baudrate = rate
+                except ValueError:  # this port has no such rate
                     continue
-            found = self.scan()
-            if found:
-                self._port.ser.baudrate = self.baud
-                return f"at {baud} baud these ids answer: {', '.join(map(str, found))}; give --baud {baud}"
+            baud, here = rate, self.scan()
         with port_loss(self.port_name):
             self._port.ser.baudrate = self.baud
-        rates = ", ".join(str(b) for b in self._tables()[0].bauds)
-        return (
-            f"nobody answers, from id {SCANNED[0]} to {SCANNED[-1]} at {rates} baud; is the supply on, and"
-            " the data wire in its place?"
-        )
+        if not here:
+            return (
+                f"nobody answers, from id {SCANNED[0]} to {SCANNED[-1]} at {', '.join(map(str, rates))} baud;"
+                " is the supply on, and the data wire in its place?"
+            )
+        remedy = "" if baud == self.baud else f"; give --baud {baud}"
+        return f"at {baud} baud these ids answer: {', '.join(map(str, here))}{remedy}"
 
     def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
         there = {}
         for id in ids:
             number = self._number(id)
             if number is not None:
-                there[id] = self._servos[id] = self._survey_servo(id, number)
+                there[id] = self._survey_servo(id, number)
         return there
 
     def _survey_servo(self, id: int, number: int) -> BusServo:
         table = self._maps[id] = of_model(self.protocol, number)
         model = table.model(number)
         names = dict.fromkeys((*table.firmware, *table.gains.values(), *table.kept))
-        counts = {name: self.read_twice(id, table[name], big=table.big) for name in names}
+        counts = {name: self.read_twice(id, name) for name in names}
         missing = [name for name, value in counts.items() if value is None]
         if missing:
             raise BusError(
@@ -201,7 +215,7 @@ class RegisterBus(Bus):
             model=model.name,
             number=number,
             firmware=".".join(str(there[name]) for name in table.firmware),
-            columns=columns_of(table, model),
+            columns=_columns_of(table, model),
             settings={path: float(there[name]) for path, name in table.gains.items()},
             registers=there,
             low=position.si(low) if high > low else None,
@@ -220,36 +234,33 @@ class RegisterBus(Bus):
                 name, unit = table.watchdog
                 wanted[name] = min(127, max(1, round(silence / unit)))
                 saved[name] = 0
-                self.put(id, table[name], 0, big=table.big)  # one that has fired refuses goals
+                self.put(id, name, 0)  # one that has fired refuses goals
             for name, value in wanted.items():
-                there = self.get(id, table[name], big=table.big)
+                there = self.get(id, name)
                 if there == value:
                     continue
                 if there is not None:
                     saved.setdefault(name, there)
-                if not self.put(id, table[name], value, big=table.big):
+                if not self.put(id, name, value):
                     raise BusError(f"servo {id} does not take {name} = {value}; is there a second master?")
 
     def restore(self) -> None:
         for id, saved in self._before.items():
-            table = self._maps[id]
             for name, value in saved.items():
-                self.put(id, table[name], value, big=table.big)
+                self.put(id, name, value)
         self._before = {}
 
     def sample(self, ids: Sequence[int]) -> list[Reply]:
-        together = [id for id in ids if self._maps[id].sync_read]
-        replies = []
-        blocks = {self._maps[id].block for id in together}
-        for address, n in blocks:
-            asked = [id for id in together if self._maps[id].block == (address, n)]
-            if len(asked) > 1:
-                replies += self._sync_read(asked, address, n)
-            else:
-                replies += self._one(asked[0])
+        together: dict[tuple[int, int], list[int]] = {}
+        alone = []
         for id in ids:
-            if id not in together:
-                replies += self._one(id)
+            table = self._maps[id]
+            (together.setdefault(table.block, []) if table.sync_read else alone).append(id)
+        replies = []
+        for (address, n), asked in together.items():
+            replies += self._sync_read(asked, address, n) if len(asked) > 1 else self._one(asked[0])
+        for id in alone:
+            replies += self._one(id)
         return replies
 
     def _one(self, id: int) -> list[Reply]:
@@ -285,9 +296,16 @@ class RegisterBus(Bus):
         self._late = len(replies) < len(ids)
         return list(replies.values())
 
-    @abstractmethod
     def _receive(self) -> tuple[int, int, bytes, int]:
         """The next status packet: (id, error, content, result)."""
+        receive = self._packets.rxPacket
+        fast = (False,) if receive.__code__.co_argcount == 3 else ()  # Dynamixel's from 4.0 on ask for it
+        packet, result = receive(self._port, *fast)
+        self._port.is_using = True  # more answers to the same question follow
+        if result != 0:
+            return 0, 0, b"", result
+        id, error, tail = self.layout
+        return packet[id], packet[error], bytes(packet[error + 1 : -tail]), result
 
     def _reply(self, id: int, now: float, content: bytes, error: int) -> Reply:
         table = self._maps[id]
@@ -297,21 +315,23 @@ class RegisterBus(Bus):
         return Reply(id, now, tuple(float(v) for v in counts.values()), alarm)
 
     def ask(self, goals: Mapping[int, float]) -> float:
-        by: dict[tuple[int, int], list[int]] = {}
-        for id in goals:
-            r = self._maps[id]["goal"]
-            by.setdefault((r.address, r.size), []).append(id)
-        self._clear()
-        for (address, size), ids in by.items():
-            group = self._sdk.GroupSyncWrite(self._port, self._packets, address, size)
-            for id in ids:
-                table = self._maps[id]
-                count = table.scales["position"].count(goals[id])
-                group.addParam(id, list(table["goal"].encode(count, big=table.big)))
-            with port_loss(self.port_name):
-                if group.txPacket() != 0:
-                    raise PortGone(f"goals cannot be sent on {self.port_name}")
+        counts = {id: self._maps[id].scales["position"].count(goal) for id, goal in goals.items()}
+        if not self._sync_write("goal", counts):
+            raise PortGone(f"goals cannot be sent on {self.port_name}")
         return time.monotonic()
+
+    def _sync_write(self, name: str, counts: Mapping[int, int]) -> bool:
+        """One register of many servos at once, without waiting for an answer; whether it could be sent."""
+        groups: dict[tuple[int, int], Any] = {}
+        for id, count in counts.items():
+            table = self._table(id)
+            address, size, _ = table[name]
+            if (address, size) not in groups:
+                groups[address, size] = self._sdk.GroupSyncWrite(self._port, self._packets, address, size)
+            groups[address, size].addParam(id, list(table[name].encode(count, big=table.big)))
+        self._clear()
+        with port_loss(self.port_name):
+            return all([group.txPacket() == 0 for group in groups.values()])  # each is sent, whatever fails
 
     def reached_goal(self, id: int, goal: float) -> float:
         """The goal that a servo gets: a whole count."""
@@ -321,7 +341,8 @@ class RegisterBus(Bus):
     def torque(self, ids: Iterable[int], on: bool) -> list[int]:
         ids = list(ids)
         for _ in range(TRIES):
-            self._switch(ids, on)
+            self._sync_write("torque_enable", dict.fromkeys(ids, int(on)))
+            self.switched = time.monotonic()
             ids = [id for id in ids if self.is_on(id) != on]
             if not ids:
                 break
@@ -331,25 +352,12 @@ class RegisterBus(Bus):
         return self._maps.get(id) or self._tables()[0]
 
     def is_on(self, id: int) -> bool | None:
-        register = self._table(id)["torque_enable"]
-        there = self.get(id, register)
-        there = there or self.read_twice(id, register)  # nobody is alarmed by an answer that came late
+        there = self.get(id, "torque_enable")
+        there = there or self.read_twice(id, "torque_enable")  # nobody is alarmed by a late answer
         return None if there is None else bool(there)
 
-    def _switch(self, ids: Sequence[int], on: bool) -> None:
-        """All at once, without waiting for an answer."""
-        self._clear()
-        for address in {self._table(id)["torque_enable"].address for id in ids}:
-            group = self._sdk.GroupSyncWrite(self._port, self._packets, address, 1)
-            for id in ids:
-                if self._table(id)["torque_enable"].address == address:
-                    group.addParam(id, [int(on)])
-            with port_loss(self.port_name):
-                group.txPacket()
-        self.switched = time.monotonic()
 
-
-def columns_of(table: Map, model: RegisterModel) -> tuple[ReplyColumn, ...]:
+def _columns_of(table: Map, model: RegisterModel) -> tuple[ReplyColumn, ...]:
     """What the numbers of a block are."""
     columns = []
     for signal in table.signals:
@@ -384,18 +392,13 @@ class Feetech(RegisterBus):
 
     name = "feetech"
     protocol = "feetech"
+    version = 0  # low byte first; high-byte-first servos are encoded by their table
+    layout = (2, 4, 1)
 
-    def _load(self) -> tuple[Any, Any]:
+    def _load(self) -> Any:
         with package("feetech-servo-sdk", "feetech"):
-            import scservo_sdk as sdk
-        return sdk, sdk.PacketHandler(0)  # low byte first; high-byte-first servos are encoded by their table
-
-    def _receive(self) -> tuple[int, int, bytes, int]:
-        packet, result = self._packets.rxPacket(self._port)
-        self._port.is_using = True  # more answers to the same question follow
-        if result != 0:
-            return 0, 0, b"", result
-        return packet[2], packet[4], bytes(packet[5:-1]), result
+            import scservo_sdk
+        return scservo_sdk
 
 
 class Dynamixel(RegisterBus):
@@ -405,20 +408,12 @@ class Dynamixel(RegisterBus):
     protocol = "dynamixel2"
     has_watchdog = True
     version = 2.0
+    layout = (4, 8, 2)
 
-    def _load(self) -> tuple[Any, Any]:
+    def _load(self) -> Any:
         with package("dynamixel-sdk", "dynamixel"):
-            import dynamixel_sdk as sdk
-        return sdk, sdk.PacketHandler(self.version)
-
-    def _receive(self) -> tuple[int, int, bytes, int]:
-        receive = self._packets.rxPacket
-        fast = (False,) if receive.__code__.co_argcount == 3 else ()  # releases from 4.0 on ask for it
-        packet, result = receive(self._port, *fast)
-        self._port.is_using = True
-        if result != 0:
-            return 0, 0, b"", result
-        return packet[4], packet[8], bytes(packet[9:-2]), result
+            import dynamixel_sdk
+        return dynamixel_sdk
 
 
 class DynamixelOne(Dynamixel):
@@ -428,6 +423,3 @@ class DynamixelOne(Dynamixel):
     protocol = "dynamixel1"
     has_watchdog = False
     version = 1.0
-
-    def _receive(self) -> tuple[int, int, bytes, int]:
-        raise NotImplementedError("protocol 1 has no sync read")

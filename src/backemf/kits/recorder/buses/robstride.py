@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import struct
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....errors import UnknownName
 from .bus import BusError, BusServo, PortGone, ReplyColumn
-from .mit import TRIES, WAIT, Frame, MitBus, MotorReply, Span
+from .mit import WAIT, Frame, MitBus, MotorReply, Span
 
 HOST = 0xFD
 ID, MOTION, FEEDBACK, ENABLE, STOP, READ, WRITE = 0, 1, 2, 3, 4, 17, 18
 """Kinds of frames: RobStride, instruction manual, communication types."""
 POSITION = Span(4.0 * math.pi, 16)
 PARAMETERS = {"run_mode": 0x7005, "supply": 0x701C, "timeout": 0x7028}
-TIMEOUT = 50e-6
 FAULTS = {
     0: "under voltage",
     1: "over current",
@@ -57,18 +56,14 @@ class RobStride(MitBus):
     """Identifier: kind (5 bits), 16 bits that depend on it, the id it goes to."""
 
     name = "robstride"
-    has_watchdog = True
 
-    def __init__(self, channel: str, interface: str, stiffness: float = 10.0, damping: float = 0.5):
+    def __init__(self, channel: str, interface: str, gains: Sequence[float] = (10.0, 0.5)):
         bare, _, model = channel.partition("#")
-        super().__init__(bare, interface, stiffness, damping)
+        super().__init__(bare, interface, gains)
         self.model = model or "robstride-02"
         if self.model not in MODELS:
-            from ....errors import UnknownName
-
             raise UnknownName("RobStride model", self.model, MODELS)
         self.spans = MODELS[self.model]
-        self._timeouts: dict[int, int] = {}
 
     def _position(self, id: int) -> Span:
         return POSITION
@@ -113,34 +108,39 @@ class RobStride(MitBus):
         )
 
     def get(self, id: int, name: str, form: str) -> float:
-        """A parameter."""
-        question = struct.pack("<H6x", PARAMETERS[name])
-        for _ in range(TRIES):
-            self._drain()
-            self.send(Frame(READ << 24 | HOST << 8 | id, question, True))
-            until = time.monotonic() + WAIT
-            while (frame := self.receive(until)) is not None:
-                from_motor = frame.extended and frame.id >> 24 == READ and frame.id & 0xFF == HOST
-                if from_motor and frame.content[:2] == question[:2]:
-                    return float(struct.unpack(form, frame.content[4:8])[0])
-        raise BusError(f"servo {id} answers, but not when asked for its parameter {name}")
+        """A parameter of a motor.
 
-    def put(self, id: int, name: str, count: int) -> None:
-        content = struct.pack("<H2xI", PARAMETERS[name], count)
+        Args:
+            id: of the motor.
+            name: a key of `PARAMETERS`.
+            form: of its four bytes, as `struct` spells it.
+
+        Returns:
+            What it holds, as the motor counts it.
+
+        Raises:
+            BusError: where the motor does not say it.
+        """
+        question = struct.pack("<H6x", PARAMETERS[name])
+
+        def is_answer(frame: Frame) -> bool:
+            from_motor = frame.extended and frame.id >> 24 == READ and frame.id & 0xFF == HOST
+            return from_motor and frame.content[:2] == question[:2]
+
+        answer = self.exchange(Frame(READ << 24 | HOST << 8 | id, question, True), is_answer)
+        if answer is None:
+            raise BusError(f"servo {id} answers, but not when asked for its parameter {name}")
+        return float(struct.unpack(form, answer[4:8])[0])
+
+    def put(self, id: int, name: str, value: float) -> None:
+        content = struct.pack("<H2xI", PARAMETERS[name], int(value))
         self.send(Frame(WRITE << 24 | HOST << 8 | id, content, True))
         self._answers({id}, WAIT)
 
-    def prepare(self, ids: Sequence[int], silence: float) -> None:
-        for id in ids:
-            try:
-                self._timeouts.setdefault(id, int(self.get(id, "timeout", "<I")))
-            except PortGone:
-                raise
-            except BusError:  # firmware without it
-                continue
-            self.put(id, "timeout", max(1, round(silence / TIMEOUT)))
-
-    def restore(self) -> None:
-        for id, count in self._timeouts.items():
-            self.put(id, "timeout", count)
-        self._timeouts = {}
+    def _timeout(self, id: int) -> int | None:
+        try:
+            return int(self.get(id, "timeout", "<I"))
+        except PortGone:
+            raise
+        except BusError:  # firmware without it
+            return None

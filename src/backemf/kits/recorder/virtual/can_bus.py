@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..buses import damiao, robstride
 from ..buses.bus import package
-from ..buses.mit import Frame
-from .plants import Faults, VirtualPlant
+from ..buses.mit import TIMEOUT, Frame
+from .plants import VirtualJoints, VirtualLine
 
 GAINS = ("newton_metres_per_radian", "newton_metre_seconds_per_radian")
 DAMIAO = {
@@ -32,13 +31,37 @@ class VirtualMotor:
         self.timeout = 0.0
 
 
-class CanLine:
-    """Motors of one maker."""
+class CanLine(VirtualLine):
+    """Motors of one maker on a multicast group."""
 
-    def __init__(self, protocol: str, plant: VirtualPlant, ids: Sequence[int], model: str, faults: Faults):
-        self.protocol, self.plant, self.faults = protocol, plant, faults
+    def __init__(
+        self, protocol: str, plant: VirtualJoints, ids: Sequence[int], part: str, speed: float, channel: str
+    ):
+        super().__init__(plant, speed)
+        with package("python-can", "can"):
+            import can
+        self._message = can.Message
+        self._bus: Any = can.Bus(interface="udp_multicast", channel=channel)
+        self.name, self.protocol = channel, protocol
         self.motors = {id: VirtualMotor(id, k, self._registers()) for k, id in enumerate(ids)}
-        self.spans = robstride.MODELS.get(model, robstride.MODELS["robstride-02"])
+        self.spans = robstride.MODELS.get(part.partition("/")[0], robstride.MODELS["robstride-02"])
+        self.began = time.monotonic()
+
+    def turn(self) -> None:
+        message = self._bus.recv(0.02)
+        now = time.monotonic()
+        self.plant.advance(self.speed * (now - self.began))
+        for motor in self.motors.values():
+            if motor.on and motor.timeout and now - motor.heard > motor.timeout:
+                self._switch(motor, False)
+        if message is None or self.faults.is_silent(self.plant.time):
+            return
+        frame = Frame(message.arbitration_id, bytes(message.data), bool(message.is_extended_id))
+        for id, content, extended in self.handle(frame):
+            self._bus.send(self._message(arbitration_id=id, data=content, is_extended_id=extended))
+
+    def close(self) -> None:
+        self._bus.shutdown()
 
     def _registers(self) -> dict[str, float]:
         p = self.plant.actuator.parameters
@@ -55,11 +78,6 @@ class CanLine:
         """What is answered to a frame."""
         return self._damiao(frame) if self.protocol == "damiao" else self._robstride(frame)
 
-    def watch(self, now: float) -> None:
-        for motor in self.motors.values():
-            if motor.on and motor.timeout and now - motor.heard > motor.timeout:
-                self._switch(motor, False)
-
     def _switch(self, motor: VirtualMotor, on: bool) -> None:
         motor.on = on
         self.plant.enable(motor.k, on)
@@ -69,8 +87,7 @@ class CanLine:
     ) -> None:
         asked = {"position_target": goal, "velocity_target": velocity, "torque_target": tau}
         for name, value in (*asked.items(), *zip(GAINS, gains, strict=True)):
-            if name in self.plant.columns:
-                self.plant.ask(motor.k, name, value)
+            self.plant.ask(motor.k, name, value)
 
     def _damiao(self, frame: Frame) -> list[Frame]:
         d = frame.content
@@ -82,7 +99,7 @@ class CanLine:
         if motor is None:
             return []
         motor.heard = time.monotonic()
-        q, w, tau = (damiao.Span(DAMIAO[f"{s}_span"], n) for s, n in _WIDTHS)
+        q, w, tau = damiao.spans_of(DAMIAO)
         if d[:7] == damiao.ALL:
             if d[7] in (0xFC, 0xFD):
                 self._switch(motor, d[7] == 0xFC)
@@ -102,14 +119,11 @@ class CanLine:
         name = next((n for n, rid in damiao.REGISTERS.items() if rid == d[3]), "")
         if motor is None or not name or d[2] not in (0x33, 0x55):
             return []
-        form = "<I" if name in damiao.WHOLE else "<f"
         if d[2] == 0x55:
-            motor.registers[name] = float(struct.unpack(form, d[4:])[0])
+            motor.registers[name] = damiao.unpack(name, d[4:])
             if name == "timeout":
-                motor.timeout = damiao.TIMEOUT * motor.registers[name]
-        value = motor.registers[name]
-        packed = struct.pack(form, int(value) if name in damiao.WHOLE else value)
-        return [Frame(0x10 + motor.id, d[:4] + packed)]
+                motor.timeout = TIMEOUT * motor.registers[name]
+        return [Frame(0x10 + motor.id, d[:4] + damiao.pack(name, motor.registers[name]))]
 
     def _robstride(self, frame: Frame) -> list[Frame]:
         kind, motor = frame.id >> 24, self.motors.get(frame.id & 0xFF)
@@ -129,7 +143,7 @@ class CanLine:
         elif kind == robstride.WRITE:
             index, count = struct.unpack("<H2xI", frame.content)
             if index == robstride.PARAMETERS["timeout"]:
-                motor.timeout = robstride.TIMEOUT * count
+                motor.timeout = TIMEOUT * count
         seen = self._sensor_values(motor)
         counts = robstride.POSITION.count(seen["position"]), s.velocity.count(seen["velocity"])
         content = struct.pack(
@@ -143,7 +157,7 @@ class CanLine:
         name = names.get(struct.unpack("<H", d[:2])[0])
         packed = {
             "supply": struct.pack("<f", self.plant.supply),
-            "timeout": struct.pack("<I", round(motor.timeout / robstride.TIMEOUT)),
+            "timeout": struct.pack("<I", round(motor.timeout / TIMEOUT)),
         }.get(name or "", bytes(4))
         place = robstride.READ << 24 | motor.id << 8 | robstride.HOST
         return [Frame(place, d[:2] + bytes(2) + packed, True)]
@@ -152,40 +166,3 @@ class CanLine:
         seen = self.plant.sensor_values(motor.k)
         hot = self.faults.hot
         return seen if hot is None else {**seen, "temperature": hot}
-
-
-_WIDTHS = (("position", 16), ("velocity", 12), ("torque", 12))
-
-
-def serve(
-    protocol: str,
-    plant: VirtualPlant,
-    ids: Sequence[int],
-    part: str,
-    faults: Faults,
-    speed: float,
-    channel: str,
-    seconds: float | None,
-    ready: Callable[[str], Any],
-) -> None:
-    """Join the group, say its name, and answer."""
-    with package("python-can", "can"):
-        import can
-    bus = can.Bus(interface="udp_multicast", channel=channel)
-    line = CanLine(protocol, plant, ids, part.partition("/")[0], faults)
-    ready(channel)
-    began, until = time.monotonic(), math.inf if seconds is None else time.monotonic() + seconds
-    try:
-        while time.monotonic() < until:
-            message = bus.recv(0.02)
-            plant.advance(speed * (time.monotonic() - began))
-            line.watch(time.monotonic())
-            if message is None or faults.is_silent(plant.time):
-                continue
-            frame = Frame(message.arbitration_id, bytes(message.data), bool(message.is_extended_id))
-            for reply in line.handle(frame):
-                bus.send(
-                    can.Message(arbitration_id=reply.id, data=reply.content, is_extended_id=reply.extended)
-                )
-    finally:
-        bus.shutdown()

@@ -1,10 +1,12 @@
 """The physics of virtual servos, stepped up to the moment that is asked for: every joint on its bench, or a
-robot in MuJoCo with our actuators attached; and what may go wrong with them, in words:
-"lose=0.01", "stuck=3s"."""
+robot in MuJoCo with our actuators attached; the line that they answer on; and what may go wrong with them, in
+words: "lose=0.01", "stuck=3s"."""
 
 from __future__ import annotations
 
 import math
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -28,8 +30,86 @@ AMBIENT = 25.0
 RATED = ("drive.newton_metres_per_radian", "drive.newton_metre_seconds_per_radian")
 
 
-class VirtualPlant:
-    """n actuators of one kind on benches of one kind, in time [s] since its start."""
+class VirtualJoints(ABC):
+    """Joints with an actuator each. Joint k is the one with the k-th servo; positions [rad], velocities
+    [rad/s] and torques [N m] are at the output."""
+
+    actuator: Actuator
+    faults: Faults
+    nominal: float
+    """Voltage of the supply where nothing is wrong with it."""
+    time: float = 0.0
+    """[s], since its start."""
+    target: str = "position_target"
+    """What the drives follow."""
+
+    @property
+    @abstractmethod
+    def supply(self) -> float:
+        """Voltage of the supply now."""
+
+    @abstractmethod
+    def ask(self, k: int, name: str, value: float) -> None:
+        """What a joint is asked from now on, after the drive's delay.
+
+        Args:
+            k: of the joint.
+            name: of the input: "position_target"; one that the drive does not have is ignored.
+            value: in SI, at the output.
+        """
+
+    @abstractmethod
+    def gain(self, k: int, path: str, value: float) -> None:
+        """Another number of a joint's actuator; one that it does not have is ignored, as it has no effect.
+
+        Args:
+            k: of the joint.
+            path: of the number: "drive.proportional".
+            value: in the unit that the actuator has it in.
+        """
+
+    @abstractmethod
+    def enable(self, k: int, on: bool) -> None:
+        """Switch the torque of joint k."""
+
+    @abstractmethod
+    def advance(self, time: float) -> None:
+        """Step up to a moment [s]; nothing where that has passed."""
+
+    @abstractmethod
+    def sensor_values(self, k: int) -> dict[str, float]:
+        """Position, velocity, current, voltage, torque, temperature, supply of joint k now."""
+
+
+class VirtualLine(ABC):
+    """What joins the servos of a plant with those who talk to them."""
+
+    name: str
+    """Of the device, as others open it."""
+
+    def __init__(self, plant: VirtualJoints, speed: float):
+        self.plant, self.faults, self.speed = plant, plant.faults, speed
+
+    def run(self, seconds: float | None) -> None:
+        """Serve for some time [s], or until the process ends."""
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        try:
+            while time.monotonic() < until:
+                self.turn()
+        finally:
+            self.close()
+
+    @abstractmethod
+    def turn(self) -> None:
+        """Wait for a moment, and answer what has come."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave the device."""
+
+
+class VirtualPlant(VirtualJoints):
+    """n actuators of one kind on benches of one kind."""
 
     def __init__(self, actuator: Actuator, bench: Bench, n: int, faults: Faults, position: float = 0.0):
         self.actuator, self.faults = actuator, faults
@@ -48,28 +128,23 @@ class VirtualPlant:
         self._places = {name: k for k, name in enumerate(system.parameters)}
         self.columns = {name: k for k, name in enumerate(names)}
         self._states = {name: k for k, name in enumerate(self._step.states)}
-        self.time = 0.0
         self._late: list[tuple[float, int, str, float]] = []
         """Targets on their way through the drive's delay: (when, joint, name, value)."""
+        self.target = names[0]
         for k in range(n):
-            self.ask(k, next(iter(asked)), position)
+            self.ask(k, self.target, position)
         self._supply(self.nominal)
 
-    @property
-    def target(self) -> str:
-        """What the drive follows."""
-        return next(iter(self.columns))
-
     def ask(self, k: int, name: str, value: float) -> None:
-        """What joint k is asked from now on, after the drive's delay."""
         delay = self.actuator.drive.delay or 0.0
+        if name not in self.columns:
+            return
         if delay and self.time:
             self._late.append((self.time + delay, k, name, value))
-        elif name in self.columns:
+        else:
             self.inputs[k, self.columns[name]] = value
 
     def gain(self, k: int, path: str, value: float) -> None:
-        """Another number of joint k's actuator; one that it does not have is ignored, as it has no effect."""
         if path in self._places and self._parameters[k, self._places[path]] != value:
             self._parameters[k, self._places[path]] = value
             changes = {p: float(self._parameters[k, self._places[p]]) for p in GAINS if p in self._places}
@@ -88,7 +163,6 @@ class VirtualPlant:
         return float(self.inputs[0, self.columns["supply"]]) if "supply" in self.columns else self.nominal
 
     def advance(self, time: float) -> None:
-        """Up to a moment; nothing where that has passed."""
         while self._late and self._late[0][0] <= time:
             when, k, name, value = self._late.pop(0)
             self._advance(when)
@@ -109,7 +183,6 @@ class VirtualPlant:
         self.time = time
 
     def sensor_values(self, k: int) -> dict[str, float]:
-        """Position, velocity, current, voltage, torque, temperature, supply of joint k now."""
         state: Mapping[str, Any] = {name: float(self.state[k, i]) for name, i in self._states.items()}
         inputs = {name: float(self.inputs[k, i]) for name, i in self.columns.items()}
         shown = {name: float(x) for name, x in signals(self._actuators[k], state, inputs).items()}
@@ -117,11 +190,6 @@ class VirtualPlant:
             shown["current"], shown["voltage"] = 0.0, 0.0
         motion = {"position": state["position"], "velocity": state["velocity"], "supply": self.supply}
         return {"temperature": AMBIENT, **shown, **motion}
-
-    def put(self, k: int, **values: float) -> None:
-        """A state set by hand."""
-        for name, value in values.items():
-            self.state[k, self._states[name]] = value
 
 
 GAINS = ("drive.proportional", "drive.integral", "drive.derivative", "drive.volts_per_radian")
@@ -160,13 +228,14 @@ class Faults:
 
     @staticmethod
     def read(words: Iterable[str]) -> Faults:
+        """Faults as they are typed; a time or a temperature may have a unit."""
         kinds = {f.name.replace("_", "-"): f for f in fields(Faults)}
         given: dict[str, float | bool] = {}
         for text in words:
             name, equals, value = (word.strip() for word in text.partition("="))
             if name not in kinds:
                 raise UnknownName("fault", name, kinds)
-            switch = isinstance(kinds[name].default, bool)
+            switch = kinds[name].default is False
             if switch != (not equals):
                 wanted = f"expected {name} alone" if switch else f"expected a number: {name}=0.01"
                 raise InvalidValue(f"--fault is {text!r}; {wanted}")
@@ -182,6 +251,7 @@ class Faults:
         return self.stuck is not None and time >= self.stuck
 
     def is_silent(self, time: float) -> bool:
+        """Whether nothing is answered any more at a moment [s]."""
         return self.silent is not None and time >= self.silent
 
     def on_wire(self, reply: bytes, random: np.random.Generator) -> tuple[bytes, float]:
@@ -206,8 +276,8 @@ ROBOT_STEP = 1e-3
 """Longest time step of the robot [s]."""
 
 
-class VirtualRobot:
-    """Joints of a robot with an actuator each, as a `VirtualPlant` has them; the others hang free."""
+class VirtualRobot(VirtualJoints):
+    """Joints of a robot with an actuator each; the others hang free."""
 
     def __init__(self, actuator: Actuator, robot: Robot, joints: Sequence[str], faults: Faults):
         if actuator.drive.followed != "position_target":
@@ -219,7 +289,9 @@ class VirtualRobot:
         spec = mujoco.MjSpec.from_string(robot.model)
         spec.option.timestep = min(spec.option.timestep, ROBOT_STEP)
         self.actuator, self.faults, self.joints = actuator, faults, tuple(joints)
-        self._motors = attach(spec, dict.fromkeys(self.joints, actuator), switch=True)
+        self._motors = attach(
+            spec, dict.fromkeys(self.joints, actuator), switch=True, ctrl="actuator", check=False
+        )
         self._model, self._step = self._motors.model, mujoco.mj_step
         self._data = mujoco.MjData(self._model)
         self._actuators = [actuator] * len(self.joints)
@@ -231,7 +303,6 @@ class VirtualRobot:
         self._asked = [one.element for one in attached]
         self._off = [int(self._model.actuator(f"{one.name}_disabled").id) for one in attached]
         self.nominal = actuator.drive.supply or 12.0
-        self.time = 0.0
         for k, (name, (place, _)) in enumerate(zip(self.joints, self._places, strict=True)):
             low, high = robot.joint(name).low, robot.joint(name).high
             inside = 0.0 if low is None or high is None else min(max(0.0, low), high)
@@ -241,11 +312,9 @@ class VirtualRobot:
         mujoco.mj_forward(self._model, self._data)
 
     def ask(self, k: int, name: str, value: float) -> None:
-        """Where joint k shall go from now on, after the drive's delay."""
         self._data.ctrl[self._asked[k]] = value
 
     def gain(self, k: int, path: str, value: float) -> None:
-        """Another number of joint k's actuator; one that it does not have is ignored, as it has no effect."""
         mine = self._actuators[k]
         if mine.parameters.get(path, value) != value:
             self._actuators[k] = mine.replace(**{path: value})
@@ -259,7 +328,7 @@ class VirtualRobot:
         return self.nominal * self.faults.supply_share(self.time)
 
     def advance(self, time: float) -> None:
-        """Up to a moment, in whole steps of the model; nothing where that has passed."""
+        """Step up to a moment [s], in whole steps of the model."""
         h = float(self._model.opt.timestep)
         while self.time + h <= time:
             before = self._data.qpos.copy() if self.faults.is_stuck(self.time) else None
@@ -269,7 +338,6 @@ class VirtualRobot:
             self.time += h
 
     def sensor_values(self, k: int) -> dict[str, float]:
-        """Position, velocity, current, voltage, torque, temperature, supply of joint k now."""
         shown: dict[str, Any] = self._motors.signals_of(self.joints[k], self._data)
         if self._data.ctrl[self._off[k]] > 0.5:
             shown["current"], shown["voltage"] = 0.0, 0.0

@@ -9,22 +9,23 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ....errors import InvalidValue, NotAvailable, UnknownName
+from ....errors import BackemfError, InvalidValue, UnknownName
 from ....logs.benches import bench_of
 from ....logs.robot import Robot
 from ....options import takes
-from ....physics.actuator import Actuator
-from ....physics.bench import Bench, Pendulum
+from ....physics.bench import Pendulum
 from ....signal.words import si
 from ....targets.sourcing import choose_actuator
-from ..guardian import go_first
-from ..record_options import VirtualOptions, parse_registers, scopes_of
+from ..guardian import child_environment, go_first
+from ..record_options import VirtualOptions, named_ids, parse_registers, scopes_of
 from ..registers import MAPS, Map, of_part
-from .plants import Faults
+from .can_bus import CanLine
+from .plants import Faults, VirtualJoints, VirtualLine, VirtualPlant, VirtualRobot
+from .serial_line import Device, SerialLine, VirtualBoard
 
 LONGEST = 3600.0
 """A virtual servo ends after so long, should nobody stop it [s]."""
@@ -39,6 +40,7 @@ class Virtual:
         atexit.register(self.stop)
 
     def stop(self) -> None:
+        """End them; their port goes with them."""
         self._process.kill()
         self._process.communicate()
         atexit.unregister(self.stop)
@@ -65,14 +67,14 @@ def run_virtual(source: str | os.PathLike[str], options: VirtualOptions) -> Virt
         InvalidValue: what the process said where it could not start.
     """
     options.check(virtual_scopes(options), options.protocol)
-    given = {**options.given_options(), "ids": named_ids(options), "seconds": options.seconds or LONGEST}
-    paths = [str(Path(__file__).resolve().parents[4]), os.environ.get("PYTHONPATH", "")]
+    given = {**options.given_options(), "ids": named_ids(options.ids), "seconds": options.seconds or LONGEST}
+    words = ("-m", "backemf.kits.recorder.virtual.process", str(source), json.dumps(given, default=str))
     process = subprocess.Popen(
-        [sys.executable, "-m", "backemf.kits.recorder.virtual", str(source), json.dumps(given, default=str)],
+        [sys.executable, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        env=child_environment(),
     )
     assert process.stdout is not None
     port = process.stdout.readline().decode().strip()
@@ -91,57 +93,57 @@ def virtual_scopes(options: VirtualOptions) -> set[str]:
 
 
 def serve_options(source: str, options: VirtualOptions, ready: Callable[[str, list[int]], None]) -> None:
-    """Serve virtual servos in this process, for ever or for some seconds.
+    """Serve virtual servos of one kind in this process, for ever or for some seconds.
 
     Args:
         source: what holds the actuator.
+        options: as `be.virtual` takes them.
         ready: is told the device's name and the ids once they answer.
+
+    Raises:
+        InvalidValue: of what no virtual servo can be.
     """
-    servos = named_ids(options)
-    robot, joints = None, list[str]()
+    servos, robot = named_ids(options.ids), None
     if options.robot:
-        robot, joints, servos = _robot(Path(options.robot), servos)
-    if options.seconds is not None and not 0 < options.seconds < 1e9:
-        raise InvalidValue(f"seconds is {options.seconds:g}; expected a number above 0")
+        robot, servos = _robot(Path(options.robot), servos)
+    angle = options.start_angle
+    position = 0.0 if angle is None else si(str(angle), "rad", "--start-angle")
+    _check(options, position)
     chosen = choose_actuator(
         source, sets=list(options.set), voltage=options.voltage, firmware=options.firmware or None
     )
-    angle = options.start_angle
-    serve(
-        chosen.actuator,
-        protocol=options.protocol,
-        ids=list(servos.values()),
-        bench=bench_of(options.bench) if options.bench else None,
-        part=source,
-        faults=Faults.read(options.faults),
-        registers=_registers(options),
-        noise=options.noise,
-        speed=options.speed,
-        position=0.0 if angle is None else si(str(angle), "rad", "--start-angle"),
-        baud=options.baud or 1_000_000,
-        channel=options.channel,
-        seconds=options.seconds,
-        seed=options.seed,
-        robot=robot,
-        joints=joints,
-        ready=lambda device: ready(device, list(servos.values())),
-    )
+    faults, ids = Faults.read(options.faults), list(servos.values())
+    go_first()
+    if robot is not None:
+        plant: VirtualJoints = VirtualRobot(chosen.actuator, robot, list(servos), faults)
+    else:
+        bench = bench_of(options.bench) if options.bench else BENCH
+        plant = VirtualPlant(chosen.actuator, bench, len(ids), faults, position)
+    line = _line(source, options, plant, ids)
+    with link_device(line.name, options.link) if options.link else contextlib.nullcontext():
+        ready(line.name, ids)
+        line.run(options.seconds)
 
 
-def named_ids(options: VirtualOptions) -> dict[str, int]:
-    """Ids by the names of their servos; a number is its own name."""
-    if isinstance(options.ids, Mapping):
-        return {str(name): int(id) for name, id in options.ids.items()}
-    return {str(id): id for id in options.ids}
-
-
-def _registers(options: VirtualOptions) -> dict[str, int]:
+def _line(source: str, options: VirtualOptions, plant: VirtualJoints, ids: list[int]) -> VirtualLine:
+    """The servos of a plant on their bus, each with its registers as somebody left them."""
+    protocol = SERIAL.get(options.protocol)
+    if protocol is None and options.protocol != "lines":
+        return CanLine(options.protocol, plant, ids, source, options.speed, options.channel)
+    if protocol is None:
+        return VirtualBoard(plant, options.speed, options.noise, options.seed)
     given = options.register or {}
-    return dict(given) if isinstance(given, Mapping) else parse_registers(list(given))
+    counts = given if isinstance(given, Mapping) else parse_registers(list(given))
+    table, number = _table_of(source, protocol)
+    devices = {}
+    for k, id in enumerate(ids):
+        devices[id] = Device(id, k, table, number, plant, options.noise, options.seed)
+        devices[id].leave(counts)
+    return SerialLine(protocol, plant, devices, options.speed, options.baud or 1_000_000)
 
 
-def _robot(path: Path, servos: dict[str, int]) -> tuple[Robot, list[str], dict[str, int]]:
-    """(the robot, its joints that have a servo, the id of each): all from 1 on, unless ids name some."""
+def _robot(path: Path, servos: dict[str, int]) -> tuple[Robot, dict[str, int]]:
+    """(the robot, its joints that have a servo with the id of each): all from 1 on, unless ids name some."""
     robot = Robot.read(path)
     names = [name for name in robot.names if robot.joint(name).motion == "rotary"]
     if servos == {"1": 1}:
@@ -150,7 +152,7 @@ def _robot(path: Path, servos: dict[str, int]) -> tuple[Robot, list[str], dict[s
         if len(servos) > len(names):
             raise InvalidValue(f"--ids has {len(servos)} servos, and {robot.name} has {len(names)} joints")
         servos = dict(zip(names, servos.values(), strict=False))
-    return robot, [robot.joint(name).name for name in servos], servos
+    return robot, {robot.joint(name).name: id for name, id in servos.items()}
 
 
 @contextlib.contextmanager
@@ -187,106 +189,39 @@ BENCH = Pendulum(mass=0.1, length=0.1)
 """What a virtual servo carries unless told."""
 
 
-def serve(
-    actuator: Actuator,
-    *,
-    protocol: str = "feetech",
-    ids: Sequence[int] = (1,),
-    bench: Bench | None = None,
-    part: str = "",
-    faults: Faults | None = None,
-    noise: float = 1.0,
-    speed: float = 1.0,
-    position: float = 0.0,
-    baud: int = 1_000_000,
-    registers: dict[str, int] | None = None,
-    seed: int = 0,
-    channel: str = "",
-    seconds: float | None = None,
-    robot: Robot | None = None,
-    joints: Sequence[str] = (),
-    ready: Callable[[str], None] = print,
-) -> None:
-    """Serve virtual servos of one kind, for ever or for some `seconds`; `ready` is told the device's name
-    once they answer. `registers` are set before, by name, as somebody may have left them. With a `robot` the
-    ids are those of its `joints`, in their order, and they move together."""
-    _check(protocol, ids, noise, speed, position, baud, seed, robot)
-    faults = faults or Faults()
-    go_first()
-    if robot is not None:
-        from .plants import VirtualRobot
-
-        plant: Any = VirtualRobot(actuator, robot, joints, faults)
-    else:
-        plant = _plant(actuator, bench or BENCH, len(ids), faults, position)
-    if protocol in SERIAL:
-        _posix()
-        from .serial_line import Device, SerialLine
-
-        table, number = table_of(part, SERIAL[protocol])
-        devices = {id: Device(id, k, table, number, plant, faults, noise, seed) for k, id in enumerate(ids)}
-        for device in devices.values():
-            for name, value in (registers or {}).items():
-                device.put(name, value)
-        line: Any = SerialLine(SERIAL[protocol], plant, devices, faults, speed, baud)
-    elif protocol == "lines":
-        _posix()
-        from .serial_line import VirtualBoard
-
-        line = VirtualBoard(plant, faults, speed, noise, seed)
-    else:
-        from .can_bus import serve as serve_can
-
-        serve_can(protocol, plant, ids, part, faults, speed, channel, seconds, ready)
-        return
-    ready(line.name)
-    line.run(seconds)
+def _check(options: VirtualOptions, position: float) -> None:
+    """Refuse what no virtual servo can be; `position` is where the output starts [rad]."""
+    if options.protocol not in PROTOCOLS:
+        raise UnknownName("protocol", options.protocol, PROTOCOLS)
+    if options.seconds is not None and not 0 < options.seconds < 1e9:
+        raise InvalidValue(f"seconds is {options.seconds:g}; expected a number above 0")
+    if not 0 < options.speed <= 1e3:
+        raise InvalidValue(f"speed is {options.speed:g}; expected a number above 0, 1 for real time")
+    if not 0 <= options.noise <= 1e3:
+        raise InvalidValue(f"noise is {options.noise:g}; expected a number from 0 on, 1 for a usual servo")
+    if not abs(position) < 1e3:
+        raise InvalidValue(f"start_angle is {position:g} rad; expected an angle")
+    if options.baud is not None and not 0 <= options.baud <= 10_000_000:
+        raise InvalidValue(f"baud is {options.baud}; expected a rate such as 1000000")
+    if options.robot and options.protocol not in SERIAL:
+        raise InvalidValue(f"a virtual robot speaks {', '.join(SERIAL)}; {options.protocol} was asked for")
 
 
-def _check(
-    protocol: str,
-    ids: Sequence[int],
-    noise: float,
-    speed: float,
-    position: float,
-    baud: int,
-    seed: int,
-    robot: Robot | None,
-) -> None:
-    """Refuse what no virtual servo can be."""
-    if protocol not in PROTOCOLS:
-        raise UnknownName("protocol", protocol, PROTOCOLS)
-    if not ids or len(set(ids)) < len(ids) or not all(0 <= i <= 252 for i in ids):
-        raise InvalidValue(f"ids are {', '.join(map(str, ids))}; expected different ones from 0 to 252")
-    if not 0 < speed <= 1e3:
-        raise InvalidValue(f"speed is {speed:g}; expected a number above 0, 1 for real time")
-    if not 0 <= noise <= 1e3:
-        raise InvalidValue(f"noise is {noise:g}; expected a number from 0 on, 1 for a usual servo")
-    if seed < 0 or not abs(position) < 1e3:
-        raise InvalidValue(f"seed is {seed} and position {position:g}; expected 0 or more, and an angle")
-    if not 1 <= baud <= 10_000_000:
-        raise InvalidValue(f"baud is {baud}; expected a rate such as 1000000")
-    if robot is not None and protocol not in SERIAL:
-        raise InvalidValue(f"a virtual robot speaks {', '.join(SERIAL)}; {protocol} was asked for")
-
-
-def table_of(part: str, protocol: str) -> tuple[Map, int]:
+def _table_of(part: str, protocol: str) -> tuple[Map, int]:
     """The control table and model number of a part on a protocol; the usual ones for what is no part."""
     table, number = USUAL[protocol]
     return of_part(part.partition("/")[0].lower(), protocol) or (MAPS[table], number)
 
 
-def _plant(actuator: Actuator, bench: Bench, n: int, faults: Faults, position: float) -> Any:
-    from .plants import VirtualPlant
-
-    return VirtualPlant(actuator, bench, n, faults, position)
-
-
-def _posix() -> None:
+def main() -> None:
+    """What `be.virtual` starts, with a source and a JSON object of options: serve, and print the port once
+    the servos answer. A deliberate error is its text alone."""
     try:
-        import termios as termios
-    except ImportError:
-        raise NotAvailable(
-            "a virtual servo on a serial line needs a pseudo-terminal, which this system does not have; use"
-            " Linux or macOS, or a CAN protocol: --protocol damiao"
-        ) from None
+        options = VirtualOptions(**json.loads(sys.argv[2]))
+        serve_options(sys.argv[1], options, lambda device, ids: print(device, flush=True))
+    except BackemfError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

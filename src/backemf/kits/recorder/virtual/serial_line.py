@@ -11,14 +11,15 @@ import math
 import os
 import select
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from ....errors import NotAvailable
 from ..registers import Map
-from .plants import Faults, VirtualPlant
+from .plants import VirtualJoints, VirtualLine
 
 PING, READ, WRITE, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x82, 0x83
 REBOOT = 0x08
@@ -35,93 +36,103 @@ class Packet(NamedTuple):
     content: bytes
 
 
-class Framing(Protocol):
-    """How one protocol writes packets."""
+class Framing(ABC):
+    """How one protocol writes packets: a head, who it is for, how long it is, what it says, a checksum."""
 
     address_size: int
+    head: bytes
 
     def take(self, buffer: bytearray) -> Packet | None:
         """The next whole packet, taken out of the buffer; None where there is none yet. What is no packet
         is thrown away."""
-        ...
+        while True:
+            start = buffer.find(self.head)
+            if start < 0:
+                del buffer[: max(0, len(buffer) - len(self.head) + 1)]
+                return None
+            del buffer[:start]
+            size = self._size(buffer)
+            if size > len(buffer):
+                return None
+            packet = self._parse(bytes(buffer[:size])) if size else None
+            del buffer[: size if packet else 1]
+            if packet:
+                return packet
 
-    def status(self, id: int, content: bytes, error: int = 0) -> bytes: ...
+    @abstractmethod
+    def _size(self, buffer: bytearray) -> int:
+        """Bytes of the packet that a buffer begins with, or those that must be there to know; 0 where it is
+        none."""
+
+    @abstractmethod
+    def _parse(self, whole: bytes) -> Packet | None:
+        """A packet taken apart; None where its checksum is wrong."""
+
+    @abstractmethod
+    def status(self, id: int, content: bytes, error: int = 0) -> bytes:
+        """A whole status packet.
+
+        Args:
+            id: of the servo that answers.
+            content: what was asked for.
+            error: the bits that say what is wrong with it.
+
+        Returns:
+            The bytes on the wire.
+        """
 
     def ping(self, model: int, firmware: int) -> bytes:
         """What a reply to a ping carries."""
-        ...
-
-
-class ProtocolOne:
-    """FF FF id length instruction ... checksum."""
-
-    address_size = 1
-
-    def take(self, buffer: bytearray) -> Packet | None:
-        while True:
-            start = buffer.find(b"\xff\xff")
-            if start < 0:
-                del buffer[: max(0, len(buffer) - 1)]
-                return None
-            del buffer[:start]
-            if len(buffer) < 4:
-                return None
-            length = buffer[3]
-            if buffer[2] == 0xFF or length < 2:
-                del buffer[0]
-                continue
-            if len(buffer) < 4 + length:
-                return None
-            whole = bytes(buffer[: 4 + length])
-            if ~sum(whole[2:-1]) & 0xFF != whole[-1]:
-                del buffer[0]
-                continue
-            del buffer[: 4 + length]
-            return Packet(whole[2], whole[4], whole[5:-1])
-
-    def status(self, id: int, content: bytes, error: int = 0) -> bytes:
-        inside = bytes([id, len(content) + 2, error]) + content
-        return b"\xff\xff" + inside + bytes([~sum(inside) & 0xFF])
-
-    def ping(self, model: int, firmware: int) -> bytes:
         return b""
 
 
-class ProtocolTwo:
+class ProtocolOne(Framing):
+    """FF FF id length instruction ... checksum."""
+
+    address_size = 1
+    head = b"\xff\xff"
+
+    def _size(self, buffer: bytearray) -> int:
+        if len(buffer) < 4:
+            return 4
+        return 0 if buffer[2] == 0xFF or buffer[3] < 2 else 4 + buffer[3]
+
+    def _parse(self, whole: bytes) -> Packet | None:
+        sound = ~sum(whole[2:-1]) & 0xFF == whole[-1]
+        return Packet(whole[2], whole[4], whole[5:-1]) if sound else None
+
+    def status(self, id: int, content: bytes, error: int = 0) -> bytes:
+        inside = bytes([id, len(content) + 2, error]) + content
+        return self.head + inside + bytes([~sum(inside) & 0xFF])
+
+
+class ProtocolTwo(Framing):
     """FF FF FD 00 id length length instruction ... crc crc, a FD put behind every FF FF FD inside."""
 
     address_size = 2
-    HEAD = b"\xff\xff\xfd\x00"
+    head = b"\xff\xff\xfd\x00"
 
-    def take(self, buffer: bytearray) -> Packet | None:
-        while True:
-            start = buffer.find(self.HEAD)
-            if start < 0:
-                del buffer[: max(0, len(buffer) - 3)]
-                return None
-            del buffer[:start]
-            if len(buffer) < 7:
-                return None
-            length = int.from_bytes(buffer[5:7], "little")
-            if not 3 <= length <= LONGEST:
-                del buffer[0]
-                continue
-            if len(buffer) < 7 + length:
-                return None
-            whole = bytes(buffer[: 7 + length])
-            if crc(whole[:-2]) != int.from_bytes(whole[-2:], "little"):
-                del buffer[0]
-                continue
-            del buffer[: 7 + length]
-            return Packet(whole[4], whole[7], whole[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd"))
+    def _size(self, buffer: bytearray) -> int:
+        if len(buffer) < 7:
+            return 7
+        length = _int(buffer[5:7])
+        return 7 + length if 3 <= length <= LONGEST else 0
+
+    def _parse(self, whole: bytes) -> Packet | None:
+        content = whole[8:-2].replace(b"\xff\xff\xfd\xfd", b"\xff\xff\xfd")
+        return Packet(whole[4], whole[7], content) if crc(whole[:-2]) == _int(whole[-2:]) else None
 
     def status(self, id: int, content: bytes, error: int = 0) -> bytes:
         inside = (b"\x55" + bytes([error]) + content).replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
-        packet = self.HEAD + bytes([id]) + (len(inside) + 2).to_bytes(2, "little") + inside
+        packet = self.head + bytes([id]) + (len(inside) + 2).to_bytes(2, "little") + inside
         return packet + crc(packet).to_bytes(2, "little")
 
     def ping(self, model: int, firmware: int) -> bytes:
         return model.to_bytes(2, "little") + bytes([firmware])
+
+
+def _int(content: bytes | bytearray) -> int:
+    return int.from_bytes(content, "little")
 
 
 def _table() -> tuple[int, ...]:
@@ -152,19 +163,34 @@ FRAMINGS: dict[str, Framing] = {
 }
 
 
-def open_terminal() -> tuple[int, int, str]:
-    """The end that a virtual servo holds, the end that others open, and the name under which they do."""
-    try:
-        import tty
-    except ImportError as error:
-        raise NotAvailable(
-            "a virtual servo needs a pseudo-terminal, which this system has not; "
-            "run it on Linux or macOS, or use a CAN protocol, which needs none"
-        ) from error
-    master, slave = os.openpty()
-    for end in (master, slave):
-        tty.setraw(end)
-    return master, slave, os.ttyname(slave)
+class PseudoTerminal(VirtualLine):
+    """A serial line: one end is held here, others open the other one by its name."""
+
+    def __init__(self, plant: VirtualJoints, speed: float):
+        super().__init__(plant, speed)
+        try:
+            import tty
+        except ImportError:
+            raise NotAvailable(
+                "a virtual servo on a serial line needs a pseudo-terminal, which this system does not have;"
+                " use Linux or macOS, or a CAN protocol: --protocol damiao"
+            ) from None
+        self.master, self._slave = os.openpty()
+        for end in (self.master, self._slave):
+            tty.setraw(end)
+        self.name = os.ttyname(self._slave)
+
+    def close(self) -> None:
+        os.close(self._slave)
+        os.close(self.master)
+
+    def _read(self, seconds: float) -> bytes:
+        """What has come, waited for so long; empty where nobody talks."""
+        ready, _, _ = select.select([self.master], [], [], seconds)
+        try:
+            return os.read(self.master, 4096) if ready else b""
+        except OSError:
+            return b""
 
 
 IDLE = 0.02
@@ -173,24 +199,17 @@ BITS = 10
 """On the wire for each byte."""
 
 
-class SerialLine:
+class SerialLine(PseudoTerminal):
     """A bus of virtual servos. `speed` is how much faster than real their time runs."""
 
     def __init__(
-        self,
-        protocol: str,
-        plant: VirtualPlant,
-        devices: Mapping[int, Device],
-        faults: Faults,
-        speed: float,
-        baud: int,
+        self, protocol: str, plant: VirtualJoints, devices: Mapping[int, Device], speed: float, baud: int
     ):
-        self.framing, self.protocol = FRAMINGS[protocol], protocol
-        self.plant, self.devices, self.faults = plant, devices, faults
-        self.speed, self.baud = speed, baud
-        self.master, self._slave, self.name = open_terminal()
+        super().__init__(plant, speed)
+        self.framing, self.devices, self.baud = FRAMINGS[protocol], devices, baud
         self.random = np.random.default_rng(7)
         self.began: float | None = None
+        self._buffer = bytearray()
         self._heard = time.monotonic()
         self._other = 0.0
         self._free = 0.0
@@ -201,38 +220,24 @@ class SerialLine:
         """The plant's time; it begins with the first packet."""
         return 0.0 if self.began is None else self.speed * (time.monotonic() - self.began)
 
-    def run(self, seconds: float | None = None) -> None:
-        """Serve until the process ends, or for some time."""
-        until = math.inf if seconds is None else time.monotonic() + seconds
-        try:
-            self._run(until)
-        finally:
-            os.close(self._slave)
-            os.close(self.master)
-
-    def _run(self, until: float) -> None:
-        buffer = bytearray()
-        while time.monotonic() < until:
-            ready, _, _ = select.select([self.master], [], [], IDLE)
-            if ready:
-                try:
-                    buffer += os.read(self.master, 4096)
-                except OSError:
-                    continue
-                self._heard = time.monotonic()
-                if self._deaf():
-                    buffer.clear()
-                while (packet := self.framing.take(buffer)) is not None:
-                    if self.began is None:
-                        self.began = time.monotonic()
-                    self.plant.advance(self.now)
-                    self.handle(packet)
-            elif self.began is not None:
+    def turn(self) -> None:
+        content = self._read(IDLE)
+        if content:
+            self._buffer += content
+            self._heard = time.monotonic()
+            if self._deaf():
+                self._buffer.clear()
+            while (packet := self.framing.take(self._buffer)) is not None:
+                if self.began is None:
+                    self.began = time.monotonic()
                 self.plant.advance(self.now)
-                for device in self.devices.values():
-                    device.refresh()
-                self._watch()
-            self._second_master()
+                self.handle(packet)
+        elif self.began is not None:
+            self.plant.advance(self.now)
+            for device in self.devices.values():
+                device.refresh()
+                device.watch(time.monotonic() - self._heard)
+        self._second_master()
 
     def _deaf(self) -> bool:
         """Whether the master talks at another rate than the servos hear."""
@@ -240,18 +245,6 @@ class SerialLine:
 
         code = termios.tcgetattr(self.master)[5]
         return code != getattr(termios, f"B{self.baud}", code)
-
-    def _watch(self) -> None:
-        """The bus watchdog of servos that have one: silence stops them."""
-        for device in self.devices.values():
-            if device.table.watchdog is None:
-                continue
-            name, unit = device.table.watchdog
-            count = device.get(name)
-            if 0 < count < 128 and time.monotonic() - self._heard > count * unit:
-                device.put("torque_enable", 0)
-                self.plant.enable(device.k, False)
-                device.put(name, 0xFF)
 
     def _second_master(self) -> None:
         """Another program asks too, now and then, and its question is on the wire between the answers."""
@@ -305,10 +298,6 @@ class SerialLine:
         os.write(self.master, sent)
 
 
-def _int(content: bytes) -> int:
-    return int.from_bytes(content, "little")
-
-
 PERIOD = 0.005
 """Between two rows [s]."""
 HEAD = "# time[us],position[deg],velocity[rpm],current[mA],supply[V],temperature[degC]"
@@ -316,44 +305,28 @@ SILENCE = 0.5
 """It switches off by itself when it has heard nothing for so long [s]."""
 
 
-class VirtualBoard:
+class VirtualBoard(PseudoTerminal):
     """One joint."""
 
-    def __init__(self, plant: VirtualPlant, faults: Faults, speed: float, noise: float, seed: int):
-        self.plant, self.faults, self.speed, self.noise = plant, faults, speed, noise
-        self.random = np.random.default_rng(seed)
-        self.master, self._slave, self.name = open_terminal()
-        self.began = time.monotonic()
+    def __init__(self, plant: VirtualJoints, speed: float, noise: float, seed: int):
+        super().__init__(plant, speed)
+        self.noise, self.random = noise, np.random.default_rng(seed)
+        self.began = self._next_row = time.monotonic()
+        self._buffer, self._listened = b"", False
         self._on, self._heard = False, 0.0
-        self._listened = False
 
-    def run(self, seconds: float | None = None) -> None:
-        until = math.inf if seconds is None else time.monotonic() + seconds
-        try:
-            self._run(until)
-        finally:
-            os.close(self._slave)
-            os.close(self.master)
-
-    def _run(self, until: float) -> None:
-        buffer, next_row = b"", time.monotonic()
-        while time.monotonic() < until:
-            ready, _, _ = select.select([self.master], [], [], max(0.0, next_row - time.monotonic()))
-            self.plant.advance(self.speed * (time.monotonic() - self.began))
-            if ready:
-                try:
-                    buffer += os.read(self.master, 4096)
-                except OSError:
-                    continue
-                *lines, buffer = buffer.split(b"\n")
-                for line in lines:
-                    self._heard = time.monotonic()
-                    self._take(line.decode("ascii", "replace").split())
-            if self._on and time.monotonic() - self._heard > SILENCE:
-                self._switch(False)
-            if time.monotonic() >= next_row:
-                next_row = max(next_row + PERIOD, time.monotonic())
-                self._row()
+    def turn(self) -> None:
+        content = self._read(max(0.0, self._next_row - time.monotonic()))
+        self.plant.advance(self.speed * (time.monotonic() - self.began))
+        *lines, self._buffer = (self._buffer + content).split(b"\n")
+        for line in lines:
+            self._heard = time.monotonic()
+            self._take(line.decode("ascii", "replace").split())
+        if self._on and time.monotonic() - self._heard > SILENCE:
+            self._switch(False)
+        if time.monotonic() >= self._next_row:
+            self._next_row = max(self._next_row + PERIOD, time.monotonic())
+            self._row()
 
     def _take(self, words: list[str]) -> None:
         self._listened = True
@@ -398,22 +371,19 @@ class Device:
     """Registers that read the physics and drive it. It never answers for another id."""
 
     def __init__(
-        self,
-        id: int,
-        k: int,
-        table: Map,
-        number: int,
-        plant: VirtualPlant,
-        faults: Faults,
-        noise: float,
-        seed: int,
+        self, id: int, k: int, table: Map, number: int, plant: VirtualJoints, noise: float, seed: int
     ):
-        self.id, self.k, self.table, self.plant, self.faults = id, k, table, plant, faults
-        self.model, self.noise = table.model(number), noise
+        self.id, self.k, self.table, self.plant, self.faults = id, k, table, plant, plant.faults
+        self.number, self.model, self.noise = number, table.model(number), noise
         self.random = np.random.default_rng([seed, id])
         self.memory = bytearray(256)
-        self.number = number
-        self._was_sagging = False
+        self._effects = {
+            "torque_enable": self._switch,
+            "goal": self._ask,
+            **dict.fromkeys(table.gains.values(), self._tune),
+        }
+        """What is done once a register was written; another one only holds its number."""
+        self._on = self._was_sagging = False
         self._gain = plant.actuator.parameters.get("drive.volts_per_radian")
         self._overloaded_since: float | None = None
         for name, value in table.defaults.items():
@@ -427,41 +397,51 @@ class Device:
                 self.put(name, round(value))
 
     def get(self, name: str) -> int:
+        """The count in a register."""
         r = self.table[name]
         return r.decode(bytes(self.memory[r.address : r.address + r.size]), big=self.table.big)
 
     def put(self, name: str, value: int) -> None:
+        """A count into a register, by the servo itself: nothing follows from it."""
         r = self.table[name]
         self.memory[r.address : r.address + r.size] = r.encode(value, big=self.table.big)
 
+    def leave(self, counts: Mapping[str, int]) -> None:
+        """Registers as somebody left them before: in force, except for a goal that nobody follows."""
+        for name, count in counts.items():
+            self.put(name, count)
+        self._tune()
+        self._switch()
+
     def read(self, address: int, n: int) -> bytes:
+        """So many bytes from an address on, measured now."""
         self.refresh()
         return bytes(self.memory[address : address + n])
 
-    def write(self, address: int, content: bytes) -> int:
-        """Store bytes; what they do to the plant follows. The reply's error byte."""
-        before = self.get("torque_enable")
-        start = self.table.block[0]
-        if address >= start and address in range(start, start + self.table.block[1]):
-            return 0 if self.table.protocol == "feetech" else 1 << 2  # what is measured cannot be written
+    def write(self, address: int, content: bytes) -> None:
+        """Store bytes, and do what follows from it; what is measured cannot be written."""
+        start, n = self.table.block
+        if start <= address < start + n:
+            return
         self.memory[address : address + len(content)] = content
-        touched = range(address, address + len(content))
-        if self._within("torque_enable", touched) and not before and self.get("torque_enable"):
-            self._on()
-        if self._within("goal", touched):
+        for name, effect in self._effects.items():
+            if address <= self.table[name].address < address + len(content):
+                effect()
+
+    def _switch(self) -> None:
+        """One whose torque is switched on holds where it is, or follows the goal that it has."""
+        was_on, self._on = self._on, bool(self.get("torque_enable"))
+        if self._on and not was_on:
+            if self.table.protocol == "dynamixel2":
+                self.refresh()
+                self.put("goal", self.get("position"))
             self._ask()
-        self._settings()
-        return self.status
+        self.plant.enable(self.k, self._on)
 
-    def _within(self, name: str, touched: range) -> bool:
-        return self.table[name].address in touched
-
-    def _on(self) -> None:
-        """A servo whose torque is switched on holds where it is, or follows the goal that it has."""
-        if self.table.protocol == "dynamixel2":
-            self.refresh()
-            self.put("goal", self.get("position"))
-        self._ask()
+    def _cut(self) -> None:
+        """Torque off by itself."""
+        self.put("torque_enable", 0)
+        self._switch()
 
     def _ask(self) -> None:
         low, high = self.get("position_low"), self.get("position_high")
@@ -470,8 +450,7 @@ class Device:
             goal = min(max(goal, low), high)
         self.plant.ask(self.k, "position_target", self.table.scales["position"].si(goal))
 
-    def _settings(self) -> None:
-        self.plant.enable(self.k, bool(self.get("torque_enable")))
+    def _tune(self) -> None:
         for path, name in self.table.gains.items():
             value = self.get(name)
             self.plant.gain(self.k, path, float(value))
@@ -479,10 +458,19 @@ class Device:
                 share = value / max(1, self.table.defaults.get(name, value) or 1)
                 self.plant.gain(self.k, "drive.volts_per_radian", self._gain * share)
 
+    def watch(self, silence: float) -> None:
+        """The bus watchdog, where it has one: silence [s] stops it."""
+        if self.table.watchdog is None:
+            return
+        name, unit = self.table.watchdog
+        count = self.get(name)
+        if 0 < count < 128 and silence > count * unit:
+            self._cut()
+            self.put(name, 0xFF)
+
     def _rest(self) -> None:
         """Torque off, the goal where it is: as after switching on."""
-        self.put("torque_enable", 0)
-        self.plant.enable(self.k, False)
+        self._cut()
         self.refresh()
         self.put("goal", self.get("position"))
 
@@ -547,5 +535,4 @@ class Device:
             self._overloaded_since = self.plant.time
         elif self.plant.time - self._overloaded_since > self.get("protection_time") / 100.0:
             self._overloaded_since = 0.0
-            self.put("torque_enable", 0)
-            self.plant.enable(self.k, False)
+            self._cut()
