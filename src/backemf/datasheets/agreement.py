@@ -1,34 +1,34 @@
 """Which entries agree: the smallest set that must be left out so that the rest of a sheet holds together.
 
 One wrong number must not wreck the others. Slips come first: which single printed number, off by a factor
-that is usual for its kind, would explain what disagrees. Then everything is solved as printed, then with an
-ordinary margin for makers who compute from rounded numbers; then entries are left out, one, two, more.
+that is usual for its kind, would explain what disagrees to the printed digit. Then everything is solved as
+printed, then with an ordinary margin for makers who compute from rounded numbers; then without a speed that
+electronics limit; then entries are left out, one, two, more. A printed constant goes only where two others
+agree against it.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..units import GRAVITY
-from .constants_problem import DIRECT, MEASURED, ConstantsProblem, Solution
+from .constants_problem import DIRECT, FLOOR, MEASURED, ConstantsProblem, Solution
 from .datasheet import ENTRIES, Datasheet, Entry
-from .relations import Relation, relations
+from .relations import ONE_CONSTANT, Relation, relations
 
 _TURNING = ("rad/s", "rad/(s V)", "V s/rad", "rad/(s N m)")
 _TORQUES = ("N m", "N m/A", "N m s/rad")
 _PREFIXED = re.compile(r"(?<![A-Za-z])[mku]?(?:N ?m|N|A|V|H|[oO]hm|Ω|s|g|W)(?![A-Za-z])")
-_ELECTRICAL = ("resistance", "inductance", "torque_constant", "back_emf_constant", "speed_constant")
+_MOTOR_CONSTANTS = {"torque_constant", "back_emf_constant", "speed_constant"}
+_ELECTRICAL = {"resistance", "inductance"} | _MOTOR_CONSTANTS
 
 
-def _turning(sheet: Datasheet, e: Entry) -> bool:
+def _turns(sheet: Datasheet, e: Entry) -> bool:
     return ENTRIES[e.name].unit in _TURNING
-
-
-def _weight(sheet: Datasheet, e: Entry) -> bool:
-    return ENTRIES[e.name].unit in _TORQUES
 
 
 def _has_milli(sheet: Datasheet, e: Entry) -> bool:
@@ -48,10 +48,10 @@ class Usual(NamedTuple):
 
 
 SLIPS = {
-    "60 (per minute for per second)": Usual(60.0, _turning),
-    "2 pi (turns for radians)": Usual(2 * math.pi, _turning),
-    "60 / 2 pi (rpm for rad/s)": Usual(30 / math.pi, _turning),
-    "9.81 (newtons for kilograms-force)": Usual(GRAVITY, _weight),
+    "60 (per minute for per second)": Usual(60.0, _turns),
+    "2 pi (turns for radians)": Usual(2 * math.pi, _turns),
+    "60 / 2 pi (rpm for rad/s)": Usual(30 / math.pi, _turns),
+    "9.81 (newtons for kilograms-force)": Usual(GRAVITY, lambda sheet, e: ENTRIES[e.name].unit in _TORQUES),
     "1000 (milli)": Usual(1000.0, _has_milli),
     "2 (line for phase)": Usual(2.0, _phases),
     "sqrt 2 (peak for RMS)": Usual(math.sqrt(2), _phases),
@@ -89,13 +89,19 @@ class Verdict(NamedTuple):
     @property
     def two_constants(self) -> bool:
         """Whether torque and back-EMF constant must be told apart."""
-        return self.left_out is None and any(r.code == "torque_and_back_emf_constant" for r in self.broken)
+        return self.left_out is None and any(r.code == ONE_CONSTANT for r in self.broken)
 
 
 def judge(sheet: Datasheet) -> Verdict:
+    """Which relations of a sheet do not hold, and which slips would explain that."""
     rows = list(relations(sheet))
     broken = [r for r in rows if not r.holds(r.values)]
     return Verdict(broken, _slips(sheet, rows, broken))
+
+
+def judge_without(sheet: Datasheet, entries: Collection[Entry]) -> Verdict:
+    """The same without some entries, which contradict nothing for that."""
+    return judge(replace(sheet, entries=tuple(e for e in sheet.entries if e not in entries)))
 
 
 def _slips(sheet: Datasheet, rows: list[Relation], broken: list[Relation]) -> list[Slip]:
@@ -115,18 +121,28 @@ def _slips_of(sheet: Datasheet, entry: Entry, mine: list[Relation], broken: list
     """The usual factors that mend every relation of one entry."""
     # Where gears leave a range, a small factor always fits somewhere and proves nothing.
     loose = any(r in broken and r.allowed != (1.0, 1.0) for r in mine)
-    for words, usual in SLIPS.items():
-        if usual.happens(sheet, entry) and (usual.factor > 5 or not loose):
-            factors = (f for f in (usual.factor, 1 / usual.factor) if _mends(mine, entry, f))
+    usuals = {words: usual for words, usual in SLIPS.items() if usual.happens(sheet, entry)}
+    sizes = [0.0, *(math.log(usual.factor) for usual in usuals.values())]
+    for words, usual in usuals.items():
+        if usual.factor > 5 or not loose:
+            size = math.log(usual.factor)
+            apart = min(abs(size - other) for other in sizes if other != size) / 2.0
+            factors = (f for f in (usual.factor, 1 / usual.factor) if _mends(mine, entry, f, apart))
             yield from (Slip(entry, f, words) for f in factors)
 
 
-def _mends(relations: list[Relation], entry: Entry, factor: float) -> bool:
-    """Whether every relation holds with one entry multiplied."""
-    scaled = ([e.value * factor if e is entry else e.value for e in r.entries] for r in relations)
-    return all(r.holds(tuple(values), 0.05) for r, values in zip(relations, scaled, strict=True))
+def _mends(relations: list[Relation], entry: Entry, factor: float, apart: float) -> bool:
+    """Whether every relation holds to the printed digits with one entry multiplied, and these digits tell the
+    factor from its neighbours, `apart` half its distance (of logarithms) to the nearest."""
+    scaled = (tuple(e.value * factor if e is entry else e.value for e in r.entries) for r in relations)
+    return all(
+        r.rounding(values) < apart and r.holds(values, FLOOR * len(values))
+        for r, values in zip(relations, scaled, strict=True)
+    )
 
 
+LEAST_LIMIT = 0.25
+"""Of the speed that voltage and constants give: nobody limits a motor to less, units that are mixed up do."""
 AS_GOOD = 4.0
 """Sums of squares that differ by less than this (two standard errors) explain a sheet equally well."""
 ROUGH = 1e-3
@@ -163,6 +179,16 @@ class Agreement(NamedTuple):
     def apart(self) -> bool:
         return self.solution.problem.apart
 
+    @property
+    def limited(self) -> tuple[Disagreement, ...]:
+        """No-load speeds below what voltage and printed constants give, of parts with electronics."""
+        sheet = self.solution.problem.sheet
+        has_electronics = sheet.motor == "brushless" or sheet.kind in ("servo", "actuator")
+        if not has_electronics or not any(e.name in _MOTOR_CONSTANTS for e in sheet.entries):
+            return ()
+        slow = [d for d in self.left_out if d.entry.name == "no_load_speed"]
+        return tuple(d for d in slow if LEAST_LIMIT < d.factor < 1.0)
+
 
 def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
     """Solve a sheet with as many of its entries as agree."""
@@ -174,9 +200,9 @@ def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
     whole = _with_two_constants(sheet, verdict)
     if ordinary.agrees:
         return Agreement(whole if whole and whole.agrees else ordinary)
-    slip = [k for k, e in enumerate(problem.equations) if e is verdict.left_out]
-    if slip and (alone := problem.solve(frozenset(slip))).agrees:
-        return _finish(alone)
+    plain = _with_limited_speed(ordinary) or _without_slip(ordinary, verdict)
+    if plain is not None:
+        return plain
     tried, found = _singles(problem, ordinary)
     if whole and whole.agrees:  # every printed number is kept
         said = [_disagreement(s) for s in found]
@@ -185,6 +211,32 @@ def agree(sheet: Datasheet, verdict: Verdict) -> Agreement:
         ordinary = whole
         tried, found = _singles(whole.problem, whole)
     return _with_some_left_out(ordinary, tried, found, verdict)
+
+
+def _with_limited_speed(base: Solution) -> Agreement | None:
+    """The sheet without the no-load speeds that its constants exceed, where that alone lets it agree and they
+    are one speed, whatever the voltage: a limit, and not another back-EMF."""
+    problem = base.problem
+    speeds = frozenset(k for k, e in enumerate(problem.equations) if e.name == "no_load_speed")
+    off = problem.solve(speeds).off if speeds else ()
+    slow = frozenset(k for k in speeds if off[k] > 3.0 * problem.ordinary[k])
+    sound = _sound([problem.solve(slow)], base) if slow else []
+    if not sound:
+        return None
+    agreement = _finish(sound[0])
+    N = sound[0].constants.get("N", 1.0)
+    values = [d.entry.value / (1.0 if d.entry.side == "output" else N) for d in agreement.limited]
+    rounding = max(d.entry.half / d.entry.value for d in agreement.left_out)
+    one = len(values) == len(slow) and max(values) <= min(values) * (1.0 + 2.0 * rounding)
+    return agreement if one else None
+
+
+def _without_slip(base: Solution, verdict: Verdict) -> Agreement | None:
+    """The sheet without the one entry that a usual slip explains, where that lets it agree."""
+    slip = frozenset(k for k, e in enumerate(base.problem.equations) if e is verdict.left_out)
+    if not slip or not (alone := base.problem.solve(slip)).agrees:
+        return None
+    return _finish(_keep_constants(alone, base), [alone])
 
 
 def _with_two_constants(sheet: Datasheet, verdict: Verdict) -> Solution | None:
@@ -203,9 +255,9 @@ def _with_some_left_out(
         return ratio
     found = found or _pairs(problem, ordinary, tried)
     if not found:
-        return _finish(_greedy(problem, min(tried, key=lambda s: s.minimum.cost, default=ordinary)))
+        found = [_greedy(problem, min(tried, key=lambda s: s.minimum.cost, default=ordinary))]
     first, *rest = sorted(found, key=lambda s: _order(s, verdict))
-    chosen = _finish(first, rest)
+    chosen = _finish(_keep_constants(first, ordinary), [first, *rest])
     if ratio is None:
         return chosen
     some = (*chosen.alternatives, *ratio.left_out)
@@ -241,11 +293,31 @@ def _pairs(problem: ConstantsProblem, base: Solution, singles: Iterable[Solution
 
 
 def _best(solutions: Iterable[Solution], base: Solution) -> list[Solution]:
-    """Those that agree, leave no constant open that was not, and are about as good as the best."""
-    was_open = base.spread().open
-    sound = [s for s in solutions if s.agrees and not (s.spread().open & ~was_open).any()]
+    """Those that are sound, and about as good as the best."""
+    sound = _sound(solutions, base)
     least = min((s.minimum.cost for s in sound), default=0.0)
     return [s for s in sound if s.minimum.cost <= least + AS_GOOD * len(s.left_out)]
+
+
+def _sound(solutions: Iterable[Solution], base: Solution) -> list[Solution]:
+    """Those that agree, and leave no constant open that was not."""
+    was_open = base.spread().open
+    return [s for s in solutions if s.agrees and not (s.spread().open & ~was_open).any()]
+
+
+def _keep_constants(solution: Solution, base: Solution) -> Solution:
+    """The same with every printed constant that one other entry alone contradicts: that entry goes
+    instead."""
+    entries = solution.problem.equations
+    for k in sorted(solution.left_out):
+        if _rank(entries[k]) == 2:
+            kept = solution.left_out - {k}
+            computed = [j for j, e in enumerate(entries) if _rank(e) < 2 and e.kind != "assumed"]
+            instead = [kept | {j} for j in computed if j not in kept]
+            sound = _sound((solution.problem.solve(out, tolerance=ROUGH) for out in instead), base)
+            swap = [(min(_rank(entries[j]) for j in s.left_out - kept), s.minimum.cost, s) for s in sound]
+            solution = min(swap, key=lambda row: row[:2], default=(0, 0.0, solution))[2]
+    return solution
 
 
 def _greedy(problem: ConstantsProblem, solution: Solution) -> Solution:

@@ -35,10 +35,21 @@ UNSAID = {
 def findings(
     sheet: Datasheet, verdict: Verdict, agreement: Agreement, solved: Reconciliation
 ) -> list[Finding]:
-    """Contradictions, slips that would explain them, implausible values,
-    and what is missing for which effect."""
+    """Contradictions, slips that would explain them, implausible values, and what is missing for which
+    effect.
+
+    Args:
+        sheet: as printed.
+        verdict: what its relations tell before anything is solved.
+        agreement: its solution, and what was left out of it.
+        solved: the constants of that solution.
+
+    Returns:
+        One finding for each, in this order.
+    """
     return [
         *_contradictions(verdict),
+        *_limited_speeds(agreement),
         *_disagreements(verdict, agreement),
         *_slips(verdict, agreement),
         *_drag(agreement),
@@ -65,6 +76,21 @@ def _contradictions(verdict: Verdict) -> list[Finding]:
     return list(by.values())
 
 
+def _limited_speeds(agreement: Agreement) -> Iterator[Finding]:
+    """Speeds that electronics limit: nothing else on the sheet is wrong for that."""
+    for d in agreement.limited:
+        yield finding(
+            "speed_limited",
+            f"{d.entry} is {number(d.factor, 3)} of the {number(d.others)} rad/s that voltage and constants"
+            " give: its electronics limit the speed. The constants stay as printed.",
+            f"command no more than {number(d.entry.value)} rad/s: the model has no such limit and would run"
+            f" to {number(d.others)}; its highest speed without load at full voltage would show the limit",
+            limit=d.entry.value,
+            unlimited=d.others,
+            factor=d.factor,
+        )
+
+
 def _disagreements(verdict: Verdict, agreement: Agreement) -> Iterator[Finding]:
     """The entries that were left out, and those that would explain the contradiction as well."""
     others = "; ".join(f"{d.entry} ({_against(d)})" for d in agreement.alternatives)
@@ -78,8 +104,8 @@ def _disagreements(verdict: Verdict, agreement: Agreement) -> Iterator[Finding]:
             factor=agreement.alternatives[0].factor,
         )
     for d in agreement.left_out:
-        if any(d.entry is slip.entry for slip in verdict.slips):
-            continue  # said with its factor as a slip
+        if d in agreement.limited or any(d.entry is slip.entry for slip in verdict.slips):
+            continue  # said as a limit, or with its factor as a slip
         instead = f" It could also be: {others}." if others else ""
         yield finding(
             "entry_disagrees",

@@ -90,7 +90,18 @@ def at_side(name: str, side: str, value: float | None, c: Constants) -> float | 
 
 
 def predict(name: str, side: str, voltage: float, c: Constants, extra: Mapping[str, float]) -> float | None:
-    """What an entry should be for constants c at a voltage; None where no equation says."""
+    """What an entry should be.
+
+    Args:
+        name: canonical name of the entry.
+        side: of the gears that it is printed for: "rotor" or "output".
+        voltage: that it is printed for [V].
+        c: constants at the rotor, by the names of `UNKNOWNS`.
+        extra: what else the equations need (`_conditions`).
+
+    Returns:
+        The value in SI at that side; None where no equation says.
+    """
     return at_side(name, side, at_rotor(voltage, c, extra).get(name), c)
 
 
@@ -177,10 +188,10 @@ class Solution:
         return spread(found.slopes, widening(found.cost, used - len(self.problem.names)))
 
 
-def _counted_teeth(sheet: Datasheet, ratio: Entry) -> dict[str, float]:
-    """The gear ratio as a constant, unless it is printed with a tolerance or twice."""
-    doubted = ratio.toleranced or len(sheet.all("gear_ratio")) > 1
-    return {} if doubted else {"N": abs(ratio.value)}
+def _counted_teeth(sheet: Datasheet) -> dict[str, float]:
+    """The gear ratio as a constant, where one is printed, and without a tolerance."""
+    ratios = sheet.all("gear_ratio")
+    return {"N": abs(ratios[0].value)} if len(ratios) == 1 and not ratios[0].toleranced else {}
 
 
 def _tells_efficiency(sheet: Datasheet, has: Collection[str]) -> bool:
@@ -205,7 +216,7 @@ class ConstantsProblem:
         self.geared = sheet.kind != "motor" or bool(has & {"gear_ratio", "gear_efficiency"})
         self.extra = _conditions(sheet, self.geared, self._rough(frozenset()))
         ratio = sheet.get("gear_ratio")
-        self.fixed = {} if ratio is None or unlike else _counted_teeth(sheet, ratio)
+        self.fixed = {} if unlike else _counted_teeth(sheet)
         """Constants that are no unknowns: a ratio counts teeth."""
         efficiency = _tells_efficiency(sheet, has)
         self.inertia = bool(has & {"rotor_inertia", "mechanical_time_constant", "reflected_inertia"})
@@ -226,6 +237,7 @@ class ConstantsProblem:
         self._logs = [math.log(e.value) for e in self.equations]
 
     def constants(self, x: np.ndarray) -> dict[str, float]:
+        """Constants of their logarithms, with those that are no unknowns."""
         return {name: math.exp(v) for name, v in zip(self.names, x, strict=True)} | self.fixed
 
     def predict(self, e: Entry, c: Mapping[str, float]) -> float | None:
@@ -263,13 +275,18 @@ class ConstantsProblem:
     def solve(
         self, left_out: frozenset[int] = frozenset(), *, ordinary: bool = True, tolerance: float = 1e-6
     ) -> Solution:
-        """The constants of everything but the equations left out."""
-        weight = np.array(
-            [
-                0.0 if k in left_out else 1.0 / s
-                for k, s in enumerate(self.ordinary if ordinary else self.sigma)
-            ]
-        )
+        """The constants that suit the equations best.
+
+        Args:
+            left_out: equations that do not count, by their place.
+            ordinary: whether what makers compute from rounded numbers has an ordinary margin.
+            tolerance: the share of the sum of squares that a last step may gain.
+
+        Returns:
+            The solution, and how far every equation is from it.
+        """
+        weight = 1.0 / np.array(self.ordinary if ordinary else self.sigma)
+        weight[sorted(left_out)] = 0.0
         used = {e.name for k, e in enumerate(self.equations) if k not in left_out}
         known = bool(used & {"no_load_current", "coulomb_torque"})
         # The stated assumption, within a factor of two; where the drag is printed but doubted, of ten.

@@ -1,18 +1,19 @@
 """A datasheet as it is printed, and what follows from it: its constants with errors, what they predict, and
-what disagrees. And the entries it may have: canonical name, SI unit, and the names vendors print (MuJoCo's
-DC-motor note, table 19)."""
+what disagrees. And the entries it may have (`entries.toml`), under the names that vendors print."""
 
 from __future__ import annotations
 
 import functools
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import MissingValue, UnknownName
+from ..errors import UnknownName
 from ..findings import Finding
 from ..tables import NotebookDisplay, Overview
 from ..units import PrintedNumber
@@ -22,168 +23,23 @@ if TYPE_CHECKING:
 
 
 class EntryKind(NamedTuple):
-    """One kind of entry."""
+    """One kind of entry; `entries.toml` says what each of these is."""
 
     unit: str
     aliases: tuple[str, ...]
     text: str
     gear: int = 0
-    """Power of the gear ratio N with which it grows from rotor to output:
-    +1 a torque, -1 a speed, 2 an inertia."""
     lossy: bool = False
-    """Whether the gears' efficiency also acts on it."""
+    becomes: str = ""
 
 
-ENTRIES: dict[str, EntryKind] = {
-    "nominal_voltage": EntryKind(
-        "V", ("Un", "VDC", "U", "v_n", "rated_voltage"), "voltage the entries hold at"
-    ),
-    "voltage_range": EntryKind("V", ("operating_voltage", "input_voltage"), "allowed supply"),
-    "resistance": EntryKind(
-        "ohm", ("R", "Ra", "terminal_resistance", "winding_resistance"), "terminal resistance"
-    ),
-    "inductance": EntryKind("H", ("L", "terminal_inductance"), "terminal inductance"),
-    "torque_constant": EntryKind("N m/A", ("kt", "km", "kM", "Kt", "K_t"), "torque per ampere", 1, True),
-    "back_emf_constant": EntryKind("V s/rad", ("ke", "kE", "Ke", "K_e"), "back-EMF per speed", 1),
-    "speed_constant": EntryKind(
-        "rad/(s V)", ("kn", "Kn", "kv", "Kv", "K_v"), "speed per volt of back-EMF", -1
-    ),
-    "no_load_speed": EntryKind(
-        "rad/s", ("n0", "omega_0", "free_speed", "max_speed"), "speed without load", -1
-    ),
-    "no_load_current": EntryKind("A", ("I0", "I_0", "i_0", "free_current"), "current without load"),
-    "stall_torque": EntryKind("N m", ("MH", "Ts", "M0", "tau_0"), "torque at standstill", 1, True),
-    "stall_current": EntryKind("A", ("IA", "Is", "i_s"), "current at standstill"),
-    "nominal_speed": EntryKind("rad/s", ("nN", "rated_speed"), "speed at the rated load", -1),
-    "nominal_torque": EntryKind(
-        "N m", ("MN", "M_N", "Tc", "T_c", "tau_n", "rated_torque"), "torque it can give forever", 1, True
-    ),
-    "nominal_current": EntryKind(
-        "A",
-        ("IN", "Ic", "i_max", "i_rated", "rated_current", "continuous_current"),
-        "current it can carry forever",
-    ),
-    "peak_torque": EntryKind(
-        "N m", ("Mpk", "Tp", "tau_max", "max_torque"), "torque for a short time", 1, True
-    ),
-    "peak_current": EntryKind("A", ("Ipk", "IpK", "i_peak", "max_current"), "current for a short time"),
-    "peak_time": EntryKind("s", ("t_peak",), "how long peak current or peak torque may last"),
-    "current_rate": EntryKind(
-        "A/s", ("di_dt_max", "(di/dt)_max"), "fastest change of the current by its driver"
-    ),
-    "saturation_current": EntryKind("A", ("i_sat",), "current at which the torque constant has halved"),
-    "torque_speed": EntryKind("N m", (), "a point of the torque-speed line: torque, speed, voltage", 1, True),
-    "max_efficiency": EntryKind("1", ("eta_max",), "best efficiency of the motor"),
-    "max_power": EntryKind("W", ("Pmax", "P2max"), "greatest mechanical power"),
-    "speed_torque_gradient": EntryKind(
-        "rad/(s N m)", ("dn_dM", "domega_dtau", "gradient"), "speed lost per torque", -2, True
-    ),
-    "mechanical_time_constant": EntryKind("s", ("tau_m", "t_m"), "time to 63 % of the no-load speed"),
-    "electrical_time_constant": EntryKind("s", ("tau_e", "t_e"), "L / R"),
-    "rotor_inertia": EntryKind("kg m^2", ("J", "Jm", "JR", "J_r"), "inertia of the rotor", 2),
-    "reflected_inertia": EntryKind("kg m^2", ("armature",), "inertia of the rotor seen at the output"),
-    "coulomb_torque": EntryKind(
-        "N m", ("Tf", "T_f", "MR", "tau_c", "friction_torque"), "dry friction", 1, True
-    ),
-    "viscous_friction": EntryKind(
-        "N m s/rad", ("Cv", "C_v", "B", "B_1", "sigma_2", "viscous_damping"), "drag per speed", 2, True
-    ),
-    "stiction_torque": EntryKind("N m", ("static_friction",), "friction that holds it at rest", 1, True),
-    "stribeck_velocity": EntryKind("rad/s", ("omega_s",), "speed over which stiction fades", -1),
-    "stribeck_exponent": EntryKind("1", ("gamma",), "of that fading"),
-    "bristle_stiffness": EntryKind("N m/rad", ("sigma_0",), "of the contact before it slides", 2, True),
-    "bristle_damping": EntryKind("N m s/rad", ("sigma_1",), "of the contact before it slides", 2, True),
-    "bristle_damping_exponent": EntryKind("1", ("beta",), "with which that damping fades"),
-    "viscous_quadratic": EntryKind("N m s^2/rad^2", ("B_2",), "drag per square of the speed", 3, True),
-    "viscous_cubic": EntryKind("N m s^3/rad^3", ("B_3",), "drag per cube of the speed", 4, True),
-    "iron_loss": EntryKind("W s^2/rad^2", ("K_fe",), "iron loss per square of the speed", 2),
-    "thermal_resistance": EntryKind("K/W", ("Rth", "R_T"), "winding to ambient"),
-    "thermal_resistance_winding": EntryKind("K/W", ("Rth1",), "winding to housing"),
-    "thermal_resistance_housing": EntryKind("K/W", ("Rth2",), "housing to ambient"),
-    "thermal_time_constant": EntryKind("s", ("tau_th", "t_T", "tau_w", "tau_w1"), "of the winding"),
-    "thermal_time_constant_housing": EntryKind("s", ("tau_s", "tau_w2"), "of the motor as a whole"),
-    "thermal_capacitance": EntryKind("J/K", ("Cth", "C_th", "C"), "heat capacity of the winding"),
-    "ambient_temperature": EntryKind("degC", ("Ta", "T_a"), "of the surroundings"),
-    "reference_temperature": EntryKind("degC", ("Tref", "T_ref", "T0"), "at which resistance is given"),
-    "max_winding_temperature": EntryKind("degC", ("Tmax", "T_max"), "of the winding"),
-    "resistance_coefficient": EntryKind("1/K", ("alpha_Cu", "alpha"), "of the winding's resistance"),
-    "magnet_coefficient": EntryKind("1/K", ("alpha_m",), "of the magnets' flux"),
-    "derating_start": EntryKind(
-        "degC", ("T_1",), "winding temperature from which the driver takes current back"
-    ),
-    "derating_end": EntryKind("degC", ("T_2",), "winding temperature at which only the safe current is left"),
-    "safe_current": EntryKind("A", ("i_safe",), "current that derating leaves"),
-    "gear_ratio": EntryKind("1", ("N", "i", "reduction"), "rotor turns per output turn"),
-    "gear_efficiency": EntryKind("1", ("eta",), "of the gears"),
-    "backlash": EntryKind("rad", (), "free play at the output"),
-    "cogging_torque": EntryKind("N m", ("A",), "peak of the cogging", 1),
-    "cogging_percent": EntryKind("1", (), "peak of the cogging as a share of the nominal (or peak) torque"),
-    "cogging_periods": EntryKind("1", ("N_p",), "periods of the cogging in a turn of the rotor"),
-    "cogging_phase": EntryKind("rad", ("phi",), "of the cogging where the rotor is at 0"),
-    "n_poles": EntryKind("1", ("poles",), "magnet poles"),
-    "n_slots": EntryKind("1", ("slots",), "stator slots"),
-    "mass": EntryKind("kg", ("weight",), "of the part"),
-    "standby_current": EntryKind("A", (), "of its electronics"),
-}
+def _kind(unit: str, text: str, symbols: str = "", **more: Any) -> EntryKind:
+    return EntryKind(unit, tuple(symbols.split()), text, **more)
 
-BECOMES: dict[str, str] = {
-    "resistance": "motor.resistance",
-    "inductance": "motor.inductance",
-    "torque_constant": "motor.torque_constant",
-    "back_emf_constant": "motor.torque_constant; motor.back_emf_constant where the two differ",
-    "gear_ratio": "gearbox.ratio",
-    "gear_efficiency": "gearbox.efficiency",
-    "rotor_inertia": "motor.rotor_inertia",
-    "reflected_inertia": "motor.rotor_inertia",
-    "coulomb_torque": "friction.coulomb",
-    "viscous_friction": "friction.viscous",
-    "no_load_current": "friction.coulomb, friction.viscous",
-    "stiction_torque": "friction.static",
-    "stribeck_velocity": "friction.stribeck_velocity",
-    "stribeck_exponent": "friction.stribeck_exponent",
-    "bristle_stiffness": "friction.stiffness",
-    "bristle_damping": "friction.damping",
-    "bristle_damping_exponent": "friction.damping_exponent",
-    "viscous_quadratic": "friction.viscous_quadratic",
-    "viscous_cubic": "friction.viscous_cubic",
-    "iron_loss": "motor.iron_loss",
-    "saturation_current": "motor.saturation_current",
-    "nominal_current": "motor.limits.continuous_current, with a peak and its time",
-    "nominal_torque": "motor.limits.continuous_current, where no current is printed",
-    "peak_current": "motor.limits.peak_current; motor.limits.current without a time",
-    "peak_torque": "motor.limits.peak_current; motor.limits.current without a time",
-    "peak_time": "motor.limits.peak_time",
-    "current_rate": "motor.limits.current_rate",
-    "derating_start": "motor.limits.derating_start",
-    "derating_end": "motor.limits.derating_end",
-    "safe_current": "motor.limits.safe_current",
-    "thermal_resistance": "motor.thermal.resistance",
-    "thermal_resistance_winding": "motor.thermal.winding_resistance",
-    "thermal_resistance_housing": "motor.thermal.housing_resistance",
-    "thermal_time_constant": "motor.thermal.capacitance; motor.thermal.winding_capacitance of two nodes",
-    "thermal_time_constant_housing": "motor.thermal.housing_capacitance",
-    "thermal_capacitance": "motor.thermal.capacitance",
-    "ambient_temperature": "motor.thermal.ambient",
-    "reference_temperature": "motor.thermal.reference",
-    "resistance_coefficient": "motor.thermal.resistance_coefficient",
-    "magnet_coefficient": "motor.thermal.magnet_coefficient",
-    "backlash": "gearbox.backlash",
-    "cogging_torque": "motor.cogging.amplitude",
-    "cogging_percent": "motor.cogging.amplitude",
-    "cogging_periods": "motor.cogging.periods",
-    "cogging_phase": "motor.cogging.phase",
-    "n_poles": "motor.cogging.periods, with the slots",
-    "n_slots": "motor.cogging.periods, with the poles",
-    "nominal_voltage": "the condition of the others",
-    "voltage_range": "listed",
-    "max_winding_temperature": "listed; the end of its heating curve",
-    "max_power": "listed",
-    "mass": "listed",
-    "standby_current": "listed",
-}
-"""Where an entry arrives in the actuator; what does not stand here is solved for together with the others,
-and compared with what comes of it."""
 
+TABLES = tomllib.loads((resources.files("backemf.datasheets") / "entries.toml").read_text(encoding="utf-8"))
+ENTRIES = {name: _kind(**row) for name, row in TABLES["entries"].items()}
+"""Every entry by its canonical name."""
 _BY_ALIAS = {alias: name for name, kind in ENTRIES.items() for alias in kind.aliases}
 _GREEK = {"\u03c4": "tau", "\u03b7": "eta", "\u03b1": "alpha", "\u03c9": "omega", "\u0394": "d"}
 _GREEK |= {"\u03c3": "sigma", "\u03b2": "beta", "\u03b3": "gamma", "\u03c6": "phi", "\u03d5": "phi"}
@@ -342,6 +198,7 @@ class Datasheet(NotebookDisplay):
         return replace(self, firmware={**self.firmware, **self.profiles[name]})
 
     def all(self, name: str) -> list[Entry]:
+        """Every entry of a name or symbol."""
         return [e for e in self.entries if e.name == canonical(name)]
 
     def get(self, name: str, voltage: float | None = None) -> Entry | None:
@@ -370,14 +227,11 @@ class Datasheet(NotebookDisplay):
         return actuator(self, voltage=voltage, control=control)
 
     def overview(self) -> Overview:
+        """Every entry as printed and in SI, and what disagrees."""
         rows = [(e.name, e.printed.text, e.value, e.side, e.voltage) for e in self.entries]
         title = f"{self.name} by {self.maker or 'an unnamed maker'}, {self.voltage:g} V"
         header = ("entry", "printed", "SI", "side", "at [V]")
         return Overview(title, header, rows, self.reconciled.findings)
-
-
-def missing(sheet: Datasheet, what: str, remedy: str) -> MissingValue:
-    return MissingValue(f"the sheet of {sheet.name} does not determine {what}; {remedy}")
 
 
 @dataclass(frozen=True, kw_only=True)

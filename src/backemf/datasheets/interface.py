@@ -60,7 +60,18 @@ def law_of(sheet: Datasheet, control: str | None = None) -> str:
 
 
 def drive_of(sheet: Datasheet, V: float, control: str | None, motor: Motor, gearbox: Gearbox) -> Drive:
-    """The drive of an interface at a supply voltage."""
+    """The drive of an interface.
+
+    Args:
+        sheet: whose firmware it has.
+        V: the supply [V].
+        control: the interface, such as "position"; None: the sheet's own.
+        motor: what it drives; an assumed velocity gain follows from it.
+        gearbox: between that motor and the output.
+
+    Returns:
+        A drive with the printed gains, or with assumed ones where none are printed.
+    """
     f, law = {name: printed.value for name, printed in sheet.firmware.items()}, law_of(sheet, control)
     common: dict[str, Any] = {"supply": V, **{name: f.get(name) for name in ALWAYS}}
     rate = f.get("torque_bandwidth")
@@ -119,7 +130,7 @@ def _velocity_gain(sheet: Datasheet, V: float, motor: Motor, gearbox: Gearbox) -
     """In volts per rad/s at the output."""
     printed = sheet.firmware.get("velocity_gain")
     bare = Line(motor.resistance, motor.torque_constant, motor.back_emf_at(None), V)
-    line = bare.reflected(gearbox.ratio, gearbox.n_motors)
+    line = bare.behind_gears(gearbox.ratio, gearbox.n_motors)
     if printed is None:
         return STIFF * V / line.ideal_speed
     return printed.value / line.torque_per_volt if printed.unit == "N m s/rad" else printed.value

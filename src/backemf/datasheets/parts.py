@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, UnknownName
-from ..findings import Finding
+from ..findings import Finding, finding
 from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw
 from ..results.spread import Spread
@@ -105,14 +105,30 @@ def part(
     control: str | None = None,
     firmware: str | None = None,
 ) -> CataloguePart:
-    """A part of the catalogue, a TOML file or an identified set ("mx-106/m6"), at a supply voltage, with a
-    firmware profile such as "lerobot"."""
+    """A part as an actuator, with what nobody knows of it.
+
+    Args:
+        name: a part of the catalogue, a TOML file, an identified set ("mx-106/m6"), or a sheet.
+        voltage: the supply [V]; None: the sheet's own.
+        control: the interface, such as "position"; None: the part's own.
+        firmware: the profile whose settings it has, such as "lerobot"; None: as shipped.
+
+    Returns:
+        The actuator, what is assumed of it, and the paths of what is not known.
+
+    Raises:
+        UnknownName: there is no such part, identified set or profile.
+        InvalidValue: an identified set with another interface than its part's.
+    """
     from . import suggest
 
-    file, label = str(name), ""
-    if not isinstance(name, Datasheet) and not file.endswith(".toml"):
-        file, _, label = file.partition("/")
-    owner = name if isinstance(name, Datasheet) else sheet(file)
+    if isinstance(name, Datasheet):
+        owner, file, label = name, name.name, ""
+    else:
+        file, label = str(name), ""
+        if not file.endswith(".toml"):
+            file, _, label = file.partition("/")
+        owner = sheet(file)
     if firmware is not None:
         owner = owner.with_profile(firmware)
     findings, unknown = [], []
@@ -121,7 +137,12 @@ def part(
         if not any(e.kind != "assumed" for n in FRICTION for e in owner.all(n)):
             unknown.append("friction")
     else:
-        _check_identified(owner, file, label, control)
+        if label not in owner.identified:
+            raise UnknownName(f"identified set of {file}", label, owner.identified)
+        if control is not None:
+            raise InvalidValue(
+                f"control is {control!r}; an identified set has its part's own interface: leave it out"
+            )
         published = owner.identified[label]
         actuator = suggest.from_identified(owner, published, voltage)
         findings += _outside(str(name), published, actuator)
@@ -131,67 +152,49 @@ def part(
     return CataloguePart(actuator, tuple(findings), tuple(unknown))
 
 
-def _check_identified(owner: Datasheet, file: str, label: str, control: str | None) -> None:
-    if label not in owner.identified:
-        raise UnknownName(f"identified set of {file}", label, owner.identified)
-    if control is not None:
-        raise InvalidValue(
-            f"control is {control!r}; an identified set has its part's own interface: leave it out"
-        )
-
-
 def _assumptions(owner: Datasheet, actuator: Actuator) -> Iterator[tuple[str, Finding]]:
     """(the parameter that was assumed, if it is one; what to say of it)."""
     from .interface import has_gain
 
-    if not has_gain(owner) and "drive.volts_per_radian" in actuator.parameters:
-        yield "drive.volts_per_radian", _assumed_gain(owner, actuator)
+    values, prints = actuator.parameters, f"no sheet prints the gain of the {{}} loop of {owner.name}".format
+    if not has_gain(owner) and "drive.volts_per_radian" in values:
+        volts, kp = values["drive.volts_per_radian"], JointLaw.of(actuator).stiffness
+        known = f", or one of its firmware profiles: {', '.join(owner.profiles)}" if owner.profiles else ""
+        yield (
+            "drive.volts_per_radian",
+            finding(
+                "assumed_gain",
+                f"{prints('position')}; {volts:.3g} V/rad, which is {kp:.3g} N m/rad at the joint, is"
+                " assumed.",
+                f"identify it from a log, or give it: --set drive.volts_per_radian=VALUE{known}",
+                volts_per_radian=volts,
+                stiffness=kp,
+            ),
+        )
     if "velocity_gain" not in owner.firmware and actuator.drive.followed == "velocity_target":
-        yield "drive.volt_seconds_per_radian", _assumed_velocity_gain(owner, actuator)
+        gain = values["drive.volt_seconds_per_radian"]
+        yield (
+            "drive.volt_seconds_per_radian",
+            finding(
+                "assumed_gain",
+                f"{prints('velocity')}; {gain:.3g} V s/rad, full voltage at a tenth of the no-load speed, is"
+                " assumed.",
+                "identify it from a log, or give it: --set drive.volt_seconds_per_radian=VALUE",
+                volt_seconds_per_radian=gain,
+            ),
+        )
     derivative = owner.firmware.get("derivative")
-    measured = "derivative_gain" in owner.firmware or "drive.firmware_derivative_gain" in actuator.parameters
-    if derivative is not None and derivative.value and not measured and _regulates(actuator):
-        yield "", _unused_derivative(owner, derivative.value)
-
-
-def _assumed_gain(owner: Datasheet, actuator: Actuator) -> Finding:
-    volts = actuator.parameters["drive.volts_per_radian"]
-    kp = JointLaw.of(actuator).stiffness
-    known = f", or one of its firmware profiles: {', '.join(owner.profiles)}" if owner.profiles else ""
-    return Finding(
-        code="assumed_gain",
-        text=f"no sheet prints the gain of the position loop of {owner.name}; {volts:.3g} V/rad, which is"
-        f" {kp:.3g} N m/rad at the joint, is assumed.",
-        remedy=f"identify it from a log, or give it: --set drive.volts_per_radian=VALUE{known}",
-        numbers={"volts_per_radian": volts, "stiffness": kp},
-    )
-
-
-def _assumed_velocity_gain(owner: Datasheet, actuator: Actuator) -> Finding:
-    gain = actuator.parameters["drive.volt_seconds_per_radian"]
-    return Finding(
-        code="assumed_gain",
-        text=f"no sheet prints the gain of the velocity loop of {owner.name}; {gain:.3g} V s/rad, full"
-        " voltage at a tenth of the no-load speed, is assumed.",
-        remedy="identify it from a log, or give it: --set drive.volt_seconds_per_radian=VALUE",
-        numbers={"volt_seconds_per_radian": gain},
-    )
-
-
-def _regulates(actuator: Actuator) -> bool:
-    """Whether its drive follows a position, which is what a D register serves."""
+    measured = "derivative_gain" in owner.firmware or "drive.firmware_derivative_gain" in values
     loop = actuator.drive.loop
-    return loop is not None and loop.of == "position"
-
-
-def _unused_derivative(owner: Datasheet, derivative: float) -> Finding:
-    return Finding(
-        code="derivative_not_known",
-        text=f"the firmware of {owner.name} is set to D {derivative:g}, and nobody measured what one count"
-        " of D does: its damping is missing from the model, and the push that it may give a moving setpoint.",
-        remedy="record and fit with this sheet as the prior: the fit frees what one count does",
-        numbers={"derivative": derivative},
-    )
+    regulates = loop is not None and loop.of == "position"  # which is what a D register serves
+    if derivative is not None and derivative.value and not measured and regulates:
+        text = (
+            f"the firmware of {owner.name} is set to D {derivative.value:g}, and nobody measured what one"
+            " count of D does: its damping is missing from the model, and the push that it may give a moving"
+            " setpoint."
+        )
+        remedy = "record and fit with this sheet as the prior: the fit frees what one count does"
+        yield "", finding("derivative_not_known", text, remedy, derivative=derivative.value)
 
 
 def _outside(name: str, published: PublishedParameters, actuator: Actuator) -> Iterator[Finding]:
@@ -199,10 +202,10 @@ def _outside(name: str, published: PublishedParameters, actuator: Actuator) -> I
     there, here = published.supply, actuator.drive.supply
     if there is None or here is None or abs(here / there - 1) < 0.02:
         return
-    yield Finding(
-        code="outside_identified_supply",
-        text=f"{name} was identified at {there:g} V and is used at {here:g} V: its stall torque, no-load"
-        f" speed and stiffness are {here / there:.2f} of what they were there.",
-        remedy=f"give --voltage {there:g} to have it as it was identified, or identify it at your own supply",
-        numbers={"identified_at": there, "supply": here, "ratio": here / there},
+    text = (
+        f"{name} was identified at {there:g} V and is used at {here:g} V: its stall torque, no-load speed and"
+        f" stiffness are {here / there:.2f} of what they were there."
     )
+    remedy = f"give --voltage {there:g} to have it as it was identified, or identify it at your own supply"
+    numbers = {"identified_at": there, "supply": here, "ratio": here / there}
+    yield finding("outside_identified_supply", text, remedy, **numbers)

@@ -1,8 +1,8 @@
 """Printed numbers into constants with errors: the whole sheet solved as one weighted problem.
 
 The unknowns are R, K, dry friction tau_c, viscous friction B, rotor inertia J, inductance L and efficiency
-eta, each as a logarithm. Every printed number is an equation (equations.py), weighted by its tolerance or
-rounding; entries that the rest contradicts are left out and named (agreement.py).
+eta, each as a logarithm. Every printed number is an equation (constants_problem.py), weighted by its
+tolerance or rounding; entries that the rest contradicts are left out and named (agreement.py).
 """
 
 from __future__ import annotations
@@ -41,6 +41,11 @@ STALL = "what the output gives at standstill, friction and gear losses taken off
 
 
 def reconcile(sheet: Datasheet) -> Reconciliation:
+    """What follows from a sheet.
+
+    Raises:
+        InvalidValue: its numbers are those of no motor.
+    """
     verdict = slips.judge(sheet)
     try:
         agreement = agree(sheet, verdict)
@@ -52,6 +57,7 @@ def reconcile(sheet: Datasheet) -> Reconciliation:
         raise InvalidValue(
             f"the numbers of {sheet.name!r} make no motor; check {', '.join(odd) or 'their units'}"
         ) from None
+    verdict = slips.judge_without(sheet, [d.entry for d in agreement.limited])
     problem, values = agreement.solution.problem, agreement.solution.constants
     covariance, errors = _errors(agreement.solution, values)
     predicted = [(e, problem.predict(e, values)) for e in sheet.entries]

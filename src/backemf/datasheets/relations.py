@@ -54,16 +54,21 @@ class Relation(NamedTuple):
         return any(e is entry for e in self.entries)
 
     def ratio(self, values: Values) -> float:
+        """One way over the other for these values; NaN where either is not above 0."""
         left, right = self.sides(*values)
         return left / right if left > 0 and right > 0 else math.nan
 
-    def holds(self, values: Values, most_rounding: float = math.inf) -> bool:
-        """Whether both ways agree within the printed rounding and an ordinary tolerance."""
+    def rounding(self, values: Values) -> float:
+        """How far the printed digits of all entries together move the logarithm of that ratio."""
         ratio, rounding = self.ratio(values), 0.0
         for k, e in enumerate(self.entries):
             moved = self.ratio((*values[:k], values[k] * (1 + e.half / e.value), *values[k + 1 :]))
             rounding += abs(math.log(moved / ratio)) if moved > 0 and ratio > 0 else math.inf
-        slack = min(rounding, most_rounding) + MARGIN
+        return rounding
+
+    def holds(self, values: Values, margin: float = MARGIN) -> bool:
+        """Whether both ways agree within the printed rounding and an ordinary margin."""
+        ratio, slack = self.ratio(values), self.rounding(values) + margin
         low, high = (math.log(x) for x in self.allowed)
         return ratio > 0 and low - slack <= math.log(ratio) <= high + slack
 
@@ -76,10 +81,11 @@ class EntryRelation(NamedTuple):
     names: tuple[str, ...]
     sides: Callable[..., tuple[float, float]]
     """(sheet, voltage, *values of the entries) -> (one way, the other way)."""
-    unit: str
     remedy: str = CONVERSION
     lossy: bool = False
     """Whether the gears' losses explain a part of the difference."""
+    of: str = ""
+    """The entry that both ways lead to; empty: the first."""
 
 
 def _constants_of_stall(sheet: Datasheet, V: float, tau: float, i: float, w: float) -> tuple[float, float]:
@@ -90,57 +96,14 @@ def _constants_of_stall(sheet: Datasheet, V: float, tau: float, i: float, w: flo
     return derive("K_t", tau_s=tau, I_s=i), derive("K_e", V=V, R=R, I_0=i_0, w_0=w)
 
 
-def _nominal_torque(sheet: Datasheet, V: float, tau: float, K: float, i: float) -> tuple[float, float]:
-    """Makers print K I_n, or K (I_n - I_0): whichever is nearer counts."""
+def _shaft_torque(sheet: Datasheet, V: float, tau: float, K: float, i: float) -> tuple[float, float]:
+    """Makers print K I, or K (I - I_0): whichever is nearer counts."""
     i_0 = sheet.value("no_load_current") or 0.0
     both = (K * i, K * max(i - i_0, 1e-12))
     return tau, min(both, key=lambda x: abs(math.log(tau / x)))
 
 
-def _rules() -> Iterator[EntryRelation]:
-    code, equal = "torque_and_back_emf_constant", "which energy makes equal"
-    yield EntryRelation(
-        code,
-        f"torque constant and back-EMF constant, {equal}",
-        ("torque_constant", "back_emf_constant"),
-        lambda sheet, V, K_t, K_e: (K_t, K_e),
-        "N m/A",
-        lossy=True,
-    )
-    yield EntryRelation(
-        code,
-        f"torque constant and 1 / speed constant, {equal}",
-        ("torque_constant", "speed_constant"),
-        lambda sheet, V, K_t, k_n: (K_t, derive("K_e", K_v=k_n)),
-        "N m/A",
-        lossy=True,
-    )
-    yield EntryRelation(
-        code,
-        f"stall torque / stall current and (V - R I_0) / no-load speed, {equal}",
-        ("stall_torque", "stall_current", "no_load_speed"),
-        _constants_of_stall,
-        "N m/A",
-        "measure the no-load speed and the locked-rotor current at one voltage",
-        lossy=True,
-    )
-    yield EntryRelation(
-        "resistance_and_stall_current",
-        "resistance and voltage / stall current",
-        ("resistance", "stall_current"),
-        lambda sheet, V, R, i: (R, derive("R", V=V, I_s=i)),
-        "ohm",
-        "measure current and voltage with the rotor locked",
-    )
-    yield from _rules_of("torque_constant")
-    yield from _rules_of("back_emf_constant")
-    yield EntryRelation(
-        "electrical_time_constant",
-        "electrical time constant and L / R",
-        ("electrical_time_constant", "inductance", "resistance"),
-        lambda sheet, V, t_e, L, R: (t_e, L / R),
-        "s",
-    )
+ONE_CONSTANT = "torque_and_back_emf_constant"
 
 
 def _rules_of(constant: str) -> Iterator[EntryRelation]:
@@ -150,40 +113,75 @@ def _rules_of(constant: str) -> Iterator[EntryRelation]:
         "stall_torque",
         f"stall torque and {words} x stall current",
         ("stall_torque", constant, "stall_current"),
-        lambda sheet, V, tau, K, i: (tau, derive("tau_s", K_t=K, I_s=i)),
-        "N m",
+        _shaft_torque,
     )
     yield EntryRelation(
         "no_load_speed",
         f"no-load speed and (V - R I_0) / {words}",
         ("no_load_speed", constant, "resistance", "no_load_current"),
         lambda sheet, V, w, K, R, i_0: (w, derive("w_0", V=V, R=R, I_0=i_0, K_e=K)),
-        "rad/s",
+        lossy=constant == "torque_constant",
     )
     yield EntryRelation(
         "gradient",
         "speed/torque gradient and R / K^2",
         ("speed_torque_gradient", "resistance", constant),
         lambda sheet, V, gradient, R, K: (gradient, Line(R, K, K).gradient),
-        "rad/(s N m)",
     )
     yield EntryRelation(
         "mechanical_time_constant",
         "mechanical time constant and R J / K^2",
         ("mechanical_time_constant", "resistance", "rotor_inertia", constant),
         lambda sheet, V, t_m, R, J, K: (t_m, Line(R, K, K).time_constant(J)),
-        "s",
     )
     yield EntryRelation(
         "nominal_torque",
         f"nominal torque and {words} x nominal current",
         ("nominal_torque", constant, "nominal_current"),
-        _nominal_torque,
-        "N m",
+        _shaft_torque,
     )
 
 
-RULES = tuple(_rules())
+RULES = (
+    EntryRelation(
+        ONE_CONSTANT,
+        "torque constant and back-EMF constant, which energy makes equal",
+        ("torque_constant", "back_emf_constant"),
+        lambda sheet, V, K_t, K_e: (K_t, K_e),
+        lossy=True,
+    ),
+    EntryRelation(
+        ONE_CONSTANT,
+        "torque constant and 1 / speed constant, which energy makes equal",
+        ("torque_constant", "speed_constant"),
+        lambda sheet, V, K_t, k_n: (K_t, derive("K_e", K_v=k_n)),
+        lossy=True,
+    ),
+    EntryRelation(
+        ONE_CONSTANT,
+        "stall torque / stall current and (V - R I_0) / no-load speed, which energy makes equal",
+        ("stall_torque", "stall_current", "no_load_speed"),
+        _constants_of_stall,
+        "measure the no-load speed and the locked-rotor current at one voltage",
+        lossy=True,
+        of="torque_constant",
+    ),
+    EntryRelation(
+        "resistance_and_stall_current",
+        "resistance and voltage / stall current",
+        ("resistance", "stall_current"),
+        lambda sheet, V, R, i: (R, derive("R", V=V, I_s=i)),
+        "measure current and voltage with the rotor locked",
+    ),
+    *_rules_of("torque_constant"),
+    *_rules_of("back_emf_constant"),
+    EntryRelation(
+        "electrical_time_constant",
+        "electrical time constant and L / R",
+        ("electrical_time_constant", "inductance", "resistance"),
+        lambda sheet, V, t_e, L, R: (t_e, L / R),
+    ),
+)
 
 
 def relations(sheet: Datasheet) -> Iterator[Relation]:
@@ -210,7 +208,8 @@ def _relation(sheet: Datasheet, rule: EntryRelation, entries: tuple[Entry, ...])
     behind = sheet.kind != "motor" and any(e.side == "output" for e in geared)
     allowed = (LEAST_EFFICIENCY, 1.0) if rule.lossy and behind else (1.0, 1.0)
     sides = functools.partial(rule.sides, sheet, at)
-    return Relation(rule.code, rule.text, rule.remedy, entries, sides, rule.unit, allowed)
+    unit = ENTRIES[rule.of or rule.names[0]].unit
+    return Relation(rule.code, rule.text, rule.remedy, entries, sides, unit, allowed)
 
 
 def _twice(sheet: Datasheet, name: str, a: Entry, b: Entry) -> Iterator[Relation]:

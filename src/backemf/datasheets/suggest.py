@@ -4,10 +4,10 @@ part, what is assumed for that, and what nothing uses."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import InvalidValue, UnknownName
+from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics.actuator import Actuator
 from ..physics.drive import Servo
 from ..physics.friction import FRICTIONS, Coulomb, Dahl, LuGre, Stribeck
@@ -16,12 +16,18 @@ from ..physics.motor import Cogging, Limits, Motor
 from ..physics.quantity import parameters
 from ..physics.steady import Line
 from ..physics.thermal import Heat, Thermal, TwoNodeThermal
-from .datasheet import ENTRIES, Datasheet, Entry, PublishedParameters, Reconciliation, missing
+from .datasheet import ENTRIES, Datasheet, Entry, PublishedParameters, Reconciliation
 from .interface import STIFF, default_control, drive_of, has_gain, unused_settings
 from .toml import CONTROLS
 
 BITE = 0.1
 """Without a stiffness of the teeth, stall torque bends them by this share of the play; said likewise."""
+NEEDED = {
+    "R": "a resistance; it needs a resistance, a stall current, a stall torque with a speed, or points of its"
+    " torque-speed line (torque_speed)",
+    "K": "a motor constant; it needs a torque constant, a speed constant, or a no-load speed",
+}
+"""Constants without which there is no actuator, and what would tell them."""
 CONDITIONS = ("nominal_voltage", "nominal_current", "nominal_torque")
 """Entries that say under what conditions others hold, or that the equations take as given."""
 
@@ -29,11 +35,8 @@ CONDITIONS = ("nominal_voltage", "nominal_current", "nominal_torque")
 class PartPlan(NamedTuple):
     """The parts that a sheet tells beside its constants, what was assumed for them, and what is left over."""
 
-    limits: Limits | None
-    thermal: Heat | None
-    cogging: Cogging | None
-    iron_loss: float | None
-    saturation_current: float | None
+    motor: Mapping[str, Any]
+    """What the motor has beside its constants, by field."""
     gearbox: Gearbox
     friction: Coulomb
     assumed: tuple[str, ...]
@@ -95,25 +98,16 @@ class _Planner:
 
     def plan(self) -> PartPlan:
         thermal = self.thermal()
-        limits, cogging, gearbox = self.limits(thermal), self.cogging(), self.gearbox()
-        friction, iron = self.friction(), self.take("iron_loss")
-        saturation = self.take("saturation_current")
+        motor = {"thermal": thermal, "limits": self.limits(thermal), "cogging": self.cogging()}
+        motor |= {name: self.take(name) for name in ("iron_loss", "saturation_current")}
+        gearbox, friction = self.gearbox(), self.friction()
         self.interface()
         entries = [e for e in self.sheet.entries if e.name not in self.used]
         texts = [f"{e.name.replace('_', ' ')} {e.printed.text}" for e in entries]
         reasons = [self.reasons.get(e.name, "") for e in entries]
         unused = [f"{text} ({why})" if why else text for text, why in zip(texts, reasons, strict=True)]
-        return PartPlan(
-            limits,
-            thermal,
-            cogging,
-            iron,
-            saturation,
-            gearbox,
-            friction,
-            tuple(self.assumed),
-            (*unused, *unused_settings(self.sheet)),
-        )
+        unused += unused_settings(self.sheet)
+        return PartPlan(motor, gearbox, friction, tuple(self.assumed), tuple(unused))
 
     def thermal(self) -> Heat | None:
         names = (
@@ -332,24 +326,30 @@ class _Planner:
 
 
 def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | None = None) -> Actuator:
-    """The actuator a sheet describes, at its own voltage unless another is given."""
+    """The actuator a sheet describes.
+
+    Args:
+        sheet: as printed.
+        voltage: the supply [V]; None: the sheet's own.
+        control: the interface, one of `CONTROLS`; None: the sheet's own.
+
+    Returns:
+        The actuator with the constants that the sheet determines.
+
+    Raises:
+        UnknownName: there is no such interface.
+        InvalidValue: the voltage is not above 0.
+        MissingValue: the sheet determines no resistance or no motor constant.
+    """
     if control is not None and control not in CONTROLS:
         raise UnknownName("control", control, CONTROLS)
     V = sheet.voltage if voltage is None else voltage
     if not (V > 0 and math.isfinite(V)):
         raise InvalidValue(f"voltage is {V!r}; expected volts above 0")
     solved = sheet.reconciled
-    for name, what, remedy in (
-        (
-            "R",
-            "a resistance",
-            "it needs a resistance, a stall current, a stall torque with a speed, or points of its"
-            " torque-speed line (torque_speed)",
-        ),
-        ("K", "a motor constant", "it needs a torque constant, a speed constant, or a no-load speed"),
-    ):
+    for name, lacks in NEEDED.items():
         if name not in solved.constants:
-            raise missing(sheet, what, remedy)
+            raise MissingValue(f"the sheet of {sheet.name} does not determine {lacks}")
     part_plan, c = plan(sheet, solved), {name: constant.value for name, constant in solved.constants.items()}
     motor = Motor(
         resistance=c["R"],
@@ -357,11 +357,7 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
         back_emf_constant=c["K"] if "kappa" in c else None,
         rotor_inertia=c.get("J", 0.0),
         inductance=c.get("L"),
-        iron_loss=part_plan.iron_loss,
-        saturation_current=part_plan.saturation_current,
-        thermal=part_plan.thermal,
-        cogging=part_plan.cogging,
-        limits=part_plan.limits,
+        **part_plan.motor,
     )
     return Actuator(
         motor=motor,
@@ -374,8 +370,19 @@ def actuator(sheet: Datasheet, *, voltage: float | None = None, control: str | N
 def from_identified(
     sheet: Datasheet, published: PublishedParameters, voltage: float | None = None
 ) -> Actuator:
-    """The actuator of a published parameter set: at the output where it has no gears, and with the sheet's
-    firmware where it has none of its own."""
+    """The actuator of a published parameter set: at the output where it has no gears.
+
+    Args:
+        sheet: of the part; its firmware counts where the set has no drive of its own.
+        published: parameters in SI, by path.
+        voltage: the supply [V]; None: the sheet's own.
+
+    Returns:
+        The actuator.
+
+    Raises:
+        UnknownName: the set names a friction law or a part that does not exist.
+    """
     if published.friction not in FRICTIONS:
         raise UnknownName("friction", published.friction, FRICTIONS)
     fields: dict[str, dict[str, Any]] = {"motor": {}, "friction": {}, "gearbox": {}, "drive": {}}

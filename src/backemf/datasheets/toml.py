@@ -10,8 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import BackemfError, UnknownName
+from ..files import list_in, table_in
+from ..physics.maths import is_number
 from ..units import PrintedNumber, UnitError, parse as parse_unit
-from .datasheet import ENTRIES, Datasheet, Entry, PublishedParameters, bare, either
+from .datasheet import ENTRIES, TABLES, Datasheet, Entry, PublishedParameters, bare, either
 
 SIDES = ("rotor", "output")
 KINDS = ("motor", "gearmotor", "servo", "actuator")
@@ -19,46 +21,9 @@ CONTROLS = ("voltage", "position", "current", "torque", "velocity", "impedance")
 MOTORS = ("brushed", "brushless")
 CONVENTIONS = ("line", "phase", "peak", "rms", "dc", "line peak", "line rms", "phase peak", "phase rms")
 STATUS = ("assumed", "peak", "continuous")
-FIRMWARE = {
-    "error_gain": "1/rad",
-    "proportional": "1",
-    "integral": "1",
-    "derivative": "1",
-    "integral_gain": "1/(rad s)",
-    "derivative_gain": "s/rad",
-    "derivative_filter": "s",
-    "duty_limit": "1",
-    "deadband": "rad",
-    "counts_per_turn": "1",
-    "target_rate": "rad/s",
-    "stiffness": "N m/rad",
-    "damping": "N m s/rad",
-    "stiffness_max": "N m/rad",
-    "damping_max": "N m s/rad",
-    "volts_per_radian": "V/rad",
-    "volts_per_radian_second": "V/(rad s)",
-    "volt_seconds_per_radian": "V s/rad",
-    "integral_limit": "rad s",
-    "voltage_limit": "V",
-    "velocity_gain": "V s/rad",
-    "velocity_integral_gain": "V/rad",
-    "target_acceleration": "rad/s^2",
-    "torque_bandwidth": "Hz",
-    "sampling_period": "s",
-}
-OTHER_UNITS = {"velocity_gain": "N m s/rad"}
-"""Firmware entries that may also come in a second unit."""
-SYMBOLS = {
-    "kp": ("volts_per_radian", "stiffness", "velocity_gain"),
-    "ki": ("volts_per_radian_second", "velocity_integral_gain"),
-    "kd": ("volt_seconds_per_radian", "damping"),
-    "slewmax": ("target_rate", "target_acceleration"),
-    "Imax": ("integral_limit",),
-    "Vmax": ("voltage_limit",),
-    "vmax": ("voltage_limit",),
-}
-"""The controller of MuJoCo's DC-motor note, tables 14 to 16: the unit says which of them is meant.
-Underscores and braces do not matter."""
+FIRMWARE: dict[str, str] = TABLES["firmware"]
+OTHER_UNITS: dict[str, str] = TABLES["other_units"]
+SYMBOLS: dict[str, list[str]] = TABLES["firmware_symbols"]
 _NEEDED = ("name", "maker", "kind", "side", "voltage", "source", "entries")
 _TOP = (*_NEEDED, "motor", "control", "temperature", "quirks", "firmware", "profiles", "identified")
 _WORDS = ("source", "page", "note")
@@ -136,38 +101,41 @@ class _Reader:
             source=str(self.need("source")),
             quirks=self.quirks(),
             entries=self.entries(voltage, side),
-            firmware=self.firmware(),
+            firmware=self.registers(self.table("firmware")),
             profiles=self.profiles(),
-            identified=self.published_sets(),
+            identified={
+                label: self.published_parameters(label, table)
+                for label, table in self.table("identified").items()
+            },
         )
 
     def quirks(self) -> tuple[str, ...]:
         given = self.toml.get("quirks", [])
-        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        texts = tuple(map(str, list_in(given)))
+        if given != [*texts]:
             raise self.fail("quirks", f"quirks is {given!r:.40}; expected a list of texts")
-        return tuple(given)
+        return texts
 
     def entries(self, voltage: float, side: str) -> tuple[Entry, ...]:
-        table = self.need("entries")
-        if not isinstance(table, dict) or not table:
+        table = table_in(self.need("entries"))
+        if not table:
             raise self.fail("entries", "[entries] is empty; expected at least one printed number")
         entries: list[Entry] = []
         for key, given in table.items():
-            several = given if isinstance(given, list) else [given]
             try:
                 names = either(key)
             except UnknownName as error:
                 raise self.fail(key, error) from None
-            entries += [self.entry(key, self.meaning(names, one), one, voltage, side) for one in several]
+            rows = map(_with_conditions, list_in(given) or [given])
+            entries += [self.entry(key, self.meaning(names, row), row, voltage, side) for row in rows]
         return tuple(entries)
 
-    def meaning(self, names: Sequence[str], given: Any) -> str:
+    def meaning(self, names: Sequence[str], row: Mapping[str, Any]) -> str:
         """Which of the entries that a symbol stands for: the one whose unit fits, else the usual one."""
-        text = given.get("value") if isinstance(given, dict) else given
         usual, *others = names
         for name in names if others else ():
             with contextlib.suppress(UnitError):
-                parse_unit(text, ENTRIES[name].unit, name)
+                parse_unit(row.get("value"), ENTRIES[name].unit, name)
                 return name
         return usual
 
@@ -181,8 +149,7 @@ class _Reader:
             if word not in table:
                 raise self.fail(key, f"{key} has no {word}")
 
-    def entry(self, key: str, name: str, given: Any, voltage: float, side: str) -> Entry:
-        table = given if isinstance(given, dict) else {"value": given}
+    def entry(self, key: str, name: str, table: Mapping[str, Any], voltage: float, side: str) -> Entry:
         point = name == "torque_speed"
         known, needed = (_POINT, ("torque", "speed")) if point else (_ENTRY, ("value",))
         self._check_words(key, table, known, needed)
@@ -204,33 +171,31 @@ class _Reader:
     def table(self, key: str) -> dict[str, Any]:
         """A table that may be absent."""
         given = self.toml.get(key, {})
-        if not isinstance(given, dict):
+        table = table_in(given)
+        if table is not given:
             raise self.fail(key, f"{key} is {given!r:.40}; expected a table, [{key}]")
-        return given
-
-    def firmware(self) -> dict[str, PrintedNumber]:
-        return self.registers(self.table("firmware"))
+        return table
 
     def profiles(self) -> dict[str, dict[str, PrintedNumber]]:
         profiles = {}
         for name, table in self.table("profiles").items():
-            if not isinstance(table, dict) or not isinstance(table.get("source"), str):
-                raise self.fail(
-                    name, f"profiles.{name} has no source; expected a table of firmware entries with one"
-                )
-            profiles[name] = self.registers({k: v for k, v in table.items() if k != "source"})
+            numbers = dict(table_in(table))
+            if not isinstance(numbers.pop("source", None), str):
+                wanted = "expected a table of firmware entries with one"
+                raise self.fail(name, f"profiles.{name} has no source; {wanted}")
+            profiles[name] = self.registers(numbers)
         return profiles
 
     def registers(self, table: dict[str, Any]) -> dict[str, PrintedNumber]:
         """Firmware settings."""
         texts: dict[str, Any] = {}
         for key, given in table.items():
-            if isinstance(given, dict) and "value" not in given:
+            row = _with_conditions(given)
+            if "value" not in row:
                 raise self.fail(key, f"{key} has no value")
-            text = given["value"] if isinstance(given, dict) else given
-            texts[self.register(key, text)] = text
-        rate = texts.get("target_rate")
-        if isinstance(rate, str) and rate.endswith("step/s"):
+            texts[self.register(key, row["value"])] = row["value"]
+        rate = str(texts.get("target_rate", ""))
+        if rate.endswith("step/s"):
             per_turn = self.number("counts_per_turn", texts.get("counts_per_turn", "4096"), "1").value
             steps = self.number("target_rate", rate.removesuffix("step/s"), "1").value
             if per_turn <= 0:
@@ -259,12 +224,6 @@ class _Reader:
                 return parse_unit(text, OTHER_UNITS[key], key)
         return self.number(key, text, FIRMWARE[key])
 
-    def published_sets(self) -> dict[str, PublishedParameters]:
-        return {
-            label: self.published_parameters(label, table)
-            for label, table in self.table("identified").items()
-        }
-
     def _check_published(self, where: str, wanted: str, table: dict[str, Any]) -> None:
         for key, kind in _IDENTIFIED.items():
             if key not in table:
@@ -273,13 +232,13 @@ class _Reader:
                 sort = "a table of numbers" if kind is dict else "text"
                 raise self.fail(where, f"{where}.{key} is {table[key]!r:.40}; expected {sort}")
         for path, value in table["parameters"].items():
-            if isinstance(value, bool) or not isinstance(value, int | float):
+            if not is_number(value):
                 text = f"{where}.parameters has {path} = {value!r:.40}; expected a number, in SI"
                 raise self.fail(path, text)
 
     def published_parameters(self, label: str, table: Any) -> PublishedParameters:
         where, wanted = f"identified.{label}", "source, friction, error and parameters"
-        if not isinstance(table, dict):
+        if table_in(table) is not table:
             raise self.fail(label, f"{where} is {table!r:.40}; expected a table with {wanted}")
         self._check_published(where, wanted, table)
         words = {key: table[key] for key in ("source", "friction", "error")}
@@ -297,6 +256,11 @@ class _Reader:
             raise self.fail(where, f"{where}.correlation has {len(rows)} rows; {wanted}")
         more |= {"errors": errors, "correlation": rows, "other": table.get("other", {})}
         return PublishedParameters(**words, parameters=numbers, supply=supply, **more)
+
+
+def _with_conditions(given: Any) -> Mapping[str, Any]:
+    """What is printed as a table: a number alone is one of a value and nothing else."""
+    return given if isinstance(given, dict) else {"value": given}
 
 
 def json_schema() -> dict[str, Any]:

@@ -18,17 +18,15 @@ from ...tables import number
 from ..arrays import engine_of
 from ..dcmotor import DcMotor, gains_to_era2, recipe
 from . import servos
-from .servos import LONG, ActuatorLaw
+from .servos import LONG, NEAR, SERVO_KIND, ActuatorLaw, PartKind, ServoRange
 
 TOO_STIFF = 3.0
-"""Beyond this factor above every known servo a stiffness is no servo's. Below them it takes `TOO_SOFT`: a
-soft law may be meant."""
+"""Beyond this factor above every known part of its kind a stiffness is none's. Below them it takes
+`TOO_SOFT`: a soft law may be meant."""
 TOO_SOFT = 10.0
 TOO_HEAVY = 3.0
 """The same for armature over torque, which fewer gears make smaller, and nothing makes larger."""
 TOO_LIGHT = 10.0
-TOO_STRONG = 3.0
-"""And for the torque of a position servo."""
 FASTEST = 40.0
 """No-load speed [rad/s] beyond which a position servo's damping is less than its back-EMF alone must give."""
 
@@ -40,84 +38,123 @@ def units(slides: bool) -> tuple[str, str, str, str]:
     return torque, stiffness, damping, inertia
 
 
-def against_servos(law: ActuatorLaw, slides: bool) -> Iterator[Finding]:
-    """Where no servo has such numbers."""
+def against_kind(law: ActuatorLaw, slides: bool, kind: PartKind | None) -> Iterator[Finding]:
+    """Where no part of its kind has such numbers.
+
+    Args:
+        law: at the joint.
+        slides: whether the joint does.
+        kind: what it is like; None: a slide, no torque limit, or nothing of its size.
+
+    Returns:
+        A finding for each number.
+    """
     k, stall = law.stiffness, law.stall
     if law.regulates_position and stall is None:
-        most = servos.stiffness()
-        sized = f", about {k / most.high:.2g} to {k / most.low:.2g} N m for this stiffness"
-        remedy = f"give forcerange, or a dcmotor's Vmax: the stall {'force' if slides else 'torque'}"
-        yield finding("no_limit", f"its {_effort(slides)} has no limit.", remedy + ("" if slides else sized))
-    if law.regulates_position and stall and not slides:
-        yield from _gain(k, stall)
-        yield from _torque(k, stall)
-    if law.dcmotor is None and law.kind == "position" and stall is not None:
+        yield _no_limit(k, slides)
+    if kind is None and stall and not slides:
+        yield _nothing_alike(law, stall)
+    if kind is not None and stall and law.regulates_position:
+        yield from _gain(k, stall, kind)
+    # Back-EMF damps what is driven by a voltage; drives of a current make up for it.
+    if (
+        law.dcmotor is None
+        and law.kind == "position"
+        and stall is not None
+        and (slides or kind is SERVO_KIND)
+    ):
         yield from _damping(law, stall, slides)
-    yield from _rotor(law, slides)
+    yield from _rotor(law, slides, kind)
 
 
-def _rotor(law: ActuatorLaw, slides: bool) -> Iterator[Finding]:
-    """Where no servo has such an inertia, or none at all."""
-    torque, _, _, inertia = units(slides)
-    stall = law.stall
+def alike(law: ActuatorLaw, kind: PartKind | None) -> str | None:
+    """What an actuator is measured by, and why.
+
+    Args:
+        law: at the joint, which turns.
+        kind: of the parts; None: none.
+
+    Returns:
+        A line without a full stop; None without a kind.
+    """
+    if kind is None or not law.stall:
+        return None
+    near = kind.torques(law.stall)
+    why = f"{'positions' if law.regulates_position else 'torques'} are commanded, {number(law.stall, 3)} N m"
+    if servos.kind_alike(law) is not kind:
+        why += ", as the strongest joint is one"
+    elif kind is not SERVO_KIND and law.armature > 0:
+        why += ", and their armature is the nearest"
+    if law.regulates_position and kind.stiffness() is None:
+        why += "; their gains come with the command, so the stiffness is not judged"
+    return f"{kind.words} of {near} N m ({_names(near)}): {why}"
+
+
+def _no_limit(k: float, slides: bool) -> Finding:
+    remedy = f"give forcerange, or a dcmotor's Vmax: the stall {_effort(slides)}"
+    most, strongest = SERVO_KIND.stiffness(), SERVO_KIND.torques().high
+    if most is not None and not slides and k / most.high <= NEAR * strongest:
+        remedy += f", about {k / most.high:.2g} to {k / most.low:.2g} N m for a servo of this stiffness"
+    return finding("no_limit", f"its {_effort(slides)} has no limit.", remedy)
+
+
+def _nothing_alike(law: ActuatorLaw, stall: float) -> Finding:
+    kinds = servos.kinds_of(law.regulates_position)
+    known = ", ".join(f"{kind.words} {kind.torques()}" for kind in kinds)
+    size = number(stall, 3)
+    text = f"no part known here is like it: {size} N m, where there are {known} N m; it was not compared."
+    strongest = max(kind.torques().high for kind in kinds)
+    code = "torque_beyond_servos" if stall > strongest else "no_part_alike"
+    remedy = "check forcerange against the drive's stall torque, or compare with its part by --with"
+    return finding(code, text, remedy, torque=stall, strongest=strongest)
+
+
+def _rotor(law: ActuatorLaw, slides: bool, kind: PartKind | None) -> Iterator[Finding]:
+    """Where no part of its kind has such an inertia, or none at all."""
+    stall, usual = law.stall, None if kind is None else kind.armature(law.stall)
     if law.armature == 0:
         remedy = "armature = rotor inertia x ratio^2; it also steadies the simulation"
-        if stall and not slides and law.regulates_position:
-            usual = servos.armature(stall).scale(stall)
-            remedy = (
-                f"armature about {usual} {inertia}, as servos of about {stall:.2g} {torque}: {remedy[11:]}"
-            )
+        if kind is not None and stall and usual is not None:
+            size = f"{kind.words} of about {stall:.2g} N m"
+            remedy = f"armature about {usual.scale(stall)} kg m^2, as {size}: {remedy[11:]}"
         yield finding("no_armature", "the rotor has no inertia.", remedy)
-    elif law.regulates_position and stall and not slides and stall <= TOO_STRONG * servos.STRONGEST.torque:
-        yield from _armature(law.armature, stall)
+    elif kind is not None and stall and usual is not None:
+        yield from _armature(law.armature, stall, kind, usual.scale(stall))
 
 
 def _effort(slides: bool) -> str:
     return "force" if slides else "torque"
 
 
-def _gain(k: float, stall: float) -> Iterator[Finding]:
-    ratio, known, usual = k / stall, servos.stiffness(), servos.stiffness(stall)
-    if known.low / TOO_SOFT <= ratio <= known.high * TOO_STIFF:
+def _gain(k: float, stall: float, kind: PartKind) -> Iterator[Finding]:
+    ratio, known, usual = k / stall, kind.stiffness(), kind.stiffness(stall)
+    if known is None or usual is None or known.low / TOO_SOFT <= ratio <= known.high * TOO_STIFF:
         return
     text = (
         f"stiffness {number(k, 3)} N m/rad reaches stall torque {stall:.3g} N m at {1 / ratio:.2g} rad;"
-        f" servos do at {1 / known.high:.2g} to {1 / known.low:.2g}."
+        f" {kind.words} do at {1 / known.high:.2g} to {1 / known.low:.2g}."
     )
     remedy = f"kp about {usual.scale(stall)} N m/rad, as {_names(usual)}; or identify it"
     near = usual.scale(stall)
     yield finding("gain_far_from_servos", text, remedy, ratio=ratio, low=near.low, high=near.high)
 
 
-def _torque(k: float, stall: float) -> Iterator[Finding]:
-    most = servos.STRONGEST
-    if stall <= TOO_STRONG * most.torque:
-        return
-    text = (
-        f"a position servo of {stall:.3g} N m is {stall / most.torque:.2g} times the strongest one known here"
-        f" ({most.name}, {most.torque:.3g} N m); its stiffness {number(k, 3)} N m/rad reaches that at"
-        f" {stall / k:.2g} rad."
-    )
-    remedy = "check forcerange against the drive's stall torque, or compare with its part by --with"
-    yield finding("torque_beyond_servos", text, remedy, torque=stall, strongest=most.torque)
-
-
-def _armature(J: float, stall: float) -> Iterator[Finding]:
-    ratio, known, usual = J / stall, servos.armature(), servos.armature(stall).scale(stall)
-    if known.low / TOO_LIGHT <= ratio <= known.high * TOO_HEAVY:
+def _armature(J: float, stall: float, kind: PartKind, usual: ServoRange) -> Iterator[Finding]:
+    ratio, known = J / stall, kind.armature()
+    if known is None or known.low / TOO_LIGHT <= ratio <= known.high * TOO_HEAVY:
         return
     off = f"{J / usual.high:.2g} times" if ratio > known.high else f"1/{usual.low / J:.2g} of"
     text = (
-        f"armature {J:.3g} kg m^2 with a torque limit of {stall:.3g} N m is {off} what servos of that torque"
-        f" have been identified with ({usual} kg m^2)."
+        f"armature {J:.3g} kg m^2 with a torque limit of {stall:.3g} N m is {off} what {kind.words} of that"
+        f" torque have ({usual} kg m^2)."
     )
     remedy = f"armature about {usual} kg m^2, as {_names(usual)}; or identify it"
     yield finding("armature_far_from_servos", text, remedy, ratio=ratio, low=usual.low, high=usual.high)
 
 
-def _names(servos_: servos.ServoRange) -> str:
-    first, *more = servos_.names
-    return f"{first} and {len(more)} others" if len(more) > 3 else ", ".join(servos_.names)
+def _names(parts: ServoRange) -> str:
+    first, *more = parts.names
+    return f"{first} and {len(more)} others" if len(more) > 3 else ", ".join(parts.names)
 
 
 def _damping(law: ActuatorLaw, stall: float, slides: bool) -> Iterator[Finding]:
@@ -126,9 +163,9 @@ def _damping(law: ActuatorLaw, stall: float, slides: bool) -> Iterator[Finding]:
     if law.behind > 0 and not fast:
         return
     rule = f"stall {_effort(slides)} / no-load speed"
-    remedy = f"joint damping of {rule}"
-    if not slides:
-        w = servos.speed(stall).high
+    remedy, fastest = f"joint damping of {rule}", SERVO_KIND.speed(stall)
+    if not slides and fastest is not None:
+        w = fastest.high
         remedy = (
             f"joint damping of at least {stall / w:.2g} {damping} = {rule}, {stall:.3g} N m / {w:.2g} rad/s"
         )
@@ -192,7 +229,16 @@ def merged_constants(pair: tuple[float, float] | None) -> Iterator[Finding]:
 
 
 def of_the_step(law: ActuatorLaw, inertia: float, h: float) -> Iterator[Finding]:
-    """A time step too long for the loop."""
+    """A time step too long for the loop.
+
+    Args:
+        law: at the joint.
+        inertia: of the joint with its armature [kg m^2].
+        h: the time step [s].
+
+    Returns:
+        A finding, or none.
+    """
     if law.regulates_position and inertia > 0:
         w = steady.natural_frequency(law.stiffness, inertia)
         if w * h > LONG:
@@ -238,7 +284,16 @@ def near_rest(law: ActuatorLaw, inertia: float) -> Presliding | None:
 
 
 def bristle(law: ActuatorLaw, inertia: float, model: Any) -> BristleAtRest | None:
-    """The bristle of a compiled model's dcmotor; None where it has none."""
+    """The bristle of a compiled model's dcmotor.
+
+    Args:
+        law: at the joint.
+        inertia: of the joint with its armature [kg m^2].
+        model: compiled; its integrator bounds the step.
+
+    Returns:
+        Its numbers near rest; None where it has none.
+    """
     near = near_rest(law, inertia)
     if near is None:
         return None
@@ -257,7 +312,16 @@ def bristle(law: ActuatorLaw, inertia: float, model: Any) -> BristleAtRest | Non
 
 
 def findings(one: BristleAtRest | None, h: float, damping: str) -> Iterator[Finding]:
-    """A step that its bristle does not bear, or does not resolve, and damping that is not passive."""
+    """A step that its bristle does not bear, or does not resolve, and damping that is not passive.
+
+    Args:
+        one: the bristle at the joint; None: there is none.
+        h: the time step [s].
+        damping: the unit of a damping at this joint.
+
+    Returns:
+        A finding for each.
+    """
     if one is None:
         return
     turned = 2 * math.pi * one.natural_frequency * h

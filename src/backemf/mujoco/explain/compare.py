@@ -60,7 +60,11 @@ def parts_of(given: Parts | None) -> dict[str, ComparedPart]:
     """Pattern of joints -> part."""
     if given is None:
         return {}
-    pairs = given if isinstance(given, Mapping) else {".*": given}
+    match given:
+        case Mapping():
+            pairs = given
+        case _:
+            pairs = {".*": given}
     made = {}
     for pattern, pair in pairs.items():
         try:
@@ -69,10 +73,13 @@ def parts_of(given: Parts | None) -> dict[str, ComparedPart]:
             raise InvalidValue(
                 f"{pattern!r} is no pattern of names: {error}; expected one such as 'shoulder_.*'"
             ) from None
-        if isinstance(pair, ComparedPart):
-            made[pattern] = pair
-        else:
-            made[pattern] = ComparedPart.of(pair) if isinstance(pair, str) else ComparedPart("the part", pair)
+        match pair:
+            case ComparedPart():
+                made[pattern] = pair
+            case Actuator():
+                made[pattern] = ComparedPart("the part", pair)
+            case _:
+                made[pattern] = ComparedPart.of(pair)
     return made
 
 
@@ -99,7 +106,7 @@ class PartComparison(NamedTuple):
     source: str
     """The part, or where else its number is from."""
     range: tuple[float, float] | None = None
-    """Where the part's own number is not known: from the least to the largest of servos alike."""
+    """Where the part's own number is not known: from the least to the largest of parts alike."""
 
     @property
     def size(self) -> float:
@@ -117,8 +124,19 @@ class PartComparison(NamedTuple):
 
 
 def compare_part(law: ActuatorLaw, part: ComparedPart, slides: bool) -> list[PartComparison]:
-    """Every number that both have, the worst first."""
-    x, like = JointLaw.of(part.actuator).lump(), servos
+    """Every number that both have.
+
+    Args:
+        law: of the model, at its joint.
+        part: what drives that joint.
+        slides: whether the joint does: newtons and metres.
+
+    Returns:
+        A row for each number, the worst first.
+    """
+    x = JointLaw.of(part.actuator).lump()
+    holds = part.actuator.drive.followed == "position_target"
+    like = servos.kind_of_part(part.name, x.effort_limit, holds)
     torque, stiffness, damping, inertia = units(slides)
     limit, rows = x.effort_limit or None, []
 
@@ -129,14 +147,14 @@ def compare_part(law: ActuatorLaw, part: ComparedPart, slides: bool) -> list[Par
         if usual is not None and limit is not None:
             near = usual.scale(limit)
             known, between = near.middle, (near.low, near.high)
-            source = f"servos of its torque ({', '.join(near.names)})"
+            source = f"{like.words} of its torque ({', '.join(near.names)})"
         mine = model or None
         factor = mine / known if mine is not None and known is not None else None
         written = "" if known is None else _attribute_name(law, name, known, x.damping, x.viscous, unit)
         rows.append(PartComparison(name, mine, known, factor, written, unit, source, between))
 
     if law.regulates_position:
-        held = x.stiffness if part.actuator.drive.followed == "position_target" else 0.0
+        held = x.stiffness if holds else 0.0
         add("stiffness", law.stiffness, held, stiffness, None if part.gain_known else like.stiffness(limit))
     add("damping", law.damping, x.damping + x.viscous, damping)
     add("torque limit", law.stall, x.effort_limit, torque)
@@ -170,7 +188,7 @@ def findings(rows: list[PartComparison], part: ComparedPart) -> Iterator[Finding
             continue
         value = f"that of {part.name}, {number(row.part, 3)} {row.unit}"
         if row.range is not None:
-            value = f"that of servos like {part.name}, {_between(row)}"
+            value = f"that of {row.source.partition(' (')[0]}, {_between(row)}"
         if row.factor is None or row.model is None:
             text = f"it has no {row.attribute}, unlike {value.removeprefix('that of ')}."
         else:
@@ -206,8 +224,18 @@ def other_motion(part: ComparedPart, slides: bool) -> Finding:
 
 
 def command(law: ActuatorLaw, part: ComparedPart, path: Path, joint: str, made: bool) -> str | None:
-    """The command that puts the part into the model: into a new file, or, once that is `made`, into it again.
-    None for a `<motor>`, whose ctrl would then mean another thing."""
+    """The command that puts the part into the model.
+
+    Args:
+        law: of the model, at its joint.
+        part: what to put there.
+        path: of the model.
+        joint: its name.
+        made: whether a command before it makes the new file, so that this one changes it.
+
+    Returns:
+        The line; None for a `<motor>`, whose ctrl would then mean another thing.
+    """
     if law.kind == "motor" or joint.isdigit():
         return None
     target = ["mujoco"] if law.kind == "dcmotor" else ["mujoco-classic", "--method", "formula"]

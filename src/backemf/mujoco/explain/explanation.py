@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import BackemfError, UnknownName
 from ...findings import Finding
@@ -22,7 +22,7 @@ from ..models import LoadedModel, load, split_model
 from . import actuator_findings as found, compare
 from .actuator_findings import BristleAtRest as BristleAtRest, units
 from .compare import OFF, ComparedPart as ComparedPart, PartComparison as PartComparison, Parts as Parts
-from .servos import ActuatorLaw, law_of
+from .servos import ActuatorLaw, PartKind, kind_alike, law_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,8 @@ class ActuatorExplanation:
     damping_ratio: float | None = None
     bristle: BristleAtRest | None = None
     """Of a dcmotor with LuGre friction."""
+    alike: str | None = None
+    """The kind and size of the parts that it was measured by, and why; None: by none, or by its own part."""
     part: str | None = None
     """What it was compared with."""
     compared: tuple[PartComparison, ...] = ()
@@ -78,8 +80,9 @@ def explain(path: str | Path, parts: Parts | None = None) -> list[ActuatorExplan
         mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
     rows: list[ActuatorExplanation] = []
+    leaders = _leaders(loaded)
     for i, name in enumerate(actuator_names(model)):
-        rows.append(_row(loaded, data, i, name, pairs, given, path, any(r.command for r in rows)))
+        rows.append(_row(loaded, data, i, name, pairs, leaders, given, path, any(r.command for r in rows)))
     if wanted is not None:
         some = [r for r in rows if wanted in _names(r)]
         if not some:
@@ -97,6 +100,23 @@ def _all_used(given: dict[str, ComparedPart], rows: list[ActuatorExplanation]) -
             raise UnknownName("joint", pattern, dict.fromkeys(name for r in rows for name in _names(r)))
 
 
+def _leaders(loaded: LoadedModel) -> dict[bool, PartKind | None]:
+    """The kind of the strongest actuator that takes positions, and of the strongest of the others: a robot is
+    mostly built of one."""
+    strongest: dict[bool, ActuatorLaw] = {}
+    for i in range(len(actuator_names(loaded.model))):
+        at = driven_joint(loaded.model, i)
+        try:
+            law = None if isinstance(at, str) or at.slides else law_of(loaded, i, at)
+        except BackemfError:  # said in its row
+            law = None
+        if law is not None and law.stall:
+            most = strongest.get(law.regulates_position)
+            if most is None or (most.stall or 0.0) < law.stall:
+                strongest[law.regulates_position] = law
+    return {takes: kind_alike(law) for takes, law in strongest.items()}
+
+
 def _names(row: ActuatorExplanation) -> tuple[str, str]:
     return row.actuator, row.joint
 
@@ -107,6 +127,7 @@ def _row(
     i: int,
     name: str,
     pairs: dict[str, tuple[float, float]],
+    leaders: dict[bool, PartKind | None],
     given: dict[str, ComparedPart],
     path: Path,
     made: bool,
@@ -137,7 +158,8 @@ def _row(
         damping_ratio=steady.damping_ratio(k, law.damping, M) if swings else None,
         bristle=found.bristle(law, M, model),
     )
-    row, told = _beside(row, law, compare.part_for(given, name, at.name), path, made)
+    leader = leaders.get(law.regulates_position)
+    row, told = _beside(row, law, compare.part_for(given, name, at.name), leader, path, made)
     told += found.of_dcmotor(law, at.slides)
     told += found.merged_constants(pairs.get(name, pairs.get(at.name)))
     told += found.of_the_step(law, M, float(model.opt.timestep))
@@ -146,13 +168,19 @@ def _row(
 
 
 def _beside(
-    row: ActuatorExplanation, law: ActuatorLaw, part: ComparedPart | None, path: Path, made: bool
+    row: ActuatorExplanation,
+    law: ActuatorLaw,
+    part: ComparedPart | None,
+    leader: PartKind | None,
+    path: Path,
+    made: bool,
 ) -> tuple[ActuatorExplanation, list[Finding]]:
-    """The row with its part's comparison; without a part, the findings that all servos give rise to."""
-    if part is None:
-        return row, list(found.against_servos(law, row.slides))
-    if (part.actuator.motion == "linear") != row.slides:
-        return row, [compare.other_motion(part, row.slides), *found.against_servos(law, row.slides)]
+    """The row with its part's comparison; without a part, beside parts of its kind and size."""
+    if part is None or (part.actuator.motion == "linear") != row.slides:
+        kind = None if row.slides else kind_alike(law, leader)
+        told = [] if part is None else [compare.other_motion(part, row.slides)]
+        told += found.against_kind(law, row.slides, kind)
+        return replace(row, alike=found.alike(law, kind)), told
     rows = compare.compare_part(law, part, row.slides)
     told, off = list(compare.findings(rows, part)), any(c.is_off for c in rows)
     line = compare.command(law, part, path, row.joint, made) if off else None
@@ -195,13 +223,10 @@ def summary(rows: list[ActuatorExplanation]) -> dict[str, Any]:
     }
 
 
-if TYPE_CHECKING:
-    pass
-
 WIDTH = 80
 LEGEND = (
     f"To write: what is off by more than a factor of {OFF:g}. From..to: the part's own number is not known,"
-    " servos of its torque have that."
+    " parts of its kind and torque have that."
 )
 
 
@@ -218,6 +243,7 @@ class TextColumn(NamedTuple):
         return max(len(text) for text in (self.head, self.unit, *self.cells))
 
     def lines(self) -> list[str]:
+        """Head, rule and cells, each as wide as the widest."""
         side = str.rjust if self.right else str.ljust
         rule = "-" * self.width
         head = [side(text, self.width) for text in (self.head, self.unit)]
@@ -248,6 +274,7 @@ def text(rows: list[ActuatorExplanation], width: int = WIDTH) -> str:
     kinds = [[r for r in rows if r.slides == slides] for slides in (False, True)]
     parts = [_table(some, width) for some in kinds if some]
     parts += [_bristles(some, width) for some in kinds]
+    parts += [_alike_text(rows, width)]
     parts += _comparisons(rows, width)
     parts += [_findings_text(rows, width)]
     return "\n\n".join(part for part in parts if part)
@@ -346,8 +373,18 @@ def commands(rows: Sequence[Any]) -> list[str]:
     return lines
 
 
+def _alike_text(rows: list[ActuatorExplanation], width: int) -> str:
+    """What actuators without a part of their own were measured by, once for all that are alike."""
+    groups: dict[str, list[str]] = {}
+    for r in rows:
+        if r.alike:
+            groups.setdefault(r.alike, []).append(r.actuator)
+    lines = (f"{', '.join(names)}: measured by {alike}." for alike, names in groups.items())
+    return "\n".join(_wrap_line(line, width) for line in lines)
+
+
 def _part_number(compared: Any) -> str:
-    """The part's number; where only servos alike have one, from the least to the largest."""
+    """The part's number; where only parts alike have one, from the least to the largest."""
     if compared.range is None:
         return "-" if compared.part is None else number(compared.part, 3)
     low, high = (number(value, 2) for value in compared.range)

@@ -1,11 +1,16 @@
-"""Bus servos whose stiffness or rotor inertia somebody has measured or printed: what a servo of some torque
-is like; and one actuator of a compiled model in the same numbers, at its joint."""
+"""What parts of one kind and size are like: servos whose stiffness or rotor inertia somebody has measured or
+printed, and the catalogue's other actuators; and one actuator of a compiled model in the same numbers, at its
+joint."""
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...datasheets import parts as catalogue
+from ...datasheets.datasheet import Datasheet
 from ...physics import steady
 from ...tables import number
 from ..arrays import DrivenJoint, dcmotors, plain
@@ -13,40 +18,42 @@ from ..dcmotor import DcMotor
 from ..models import LoadedModel
 
 ALIKE = 2.0
-"""Servos within this factor of a torque are alike."""
+"""Parts of a kind within this factor of a torque are of its size."""
+NEAR = 1.5
+"""Beyond the weakest or the strongest part of a kind by more than this factor nothing is of that kind."""
 
 
-class CatalogueServo(NamedTuple):
-    """One servo of the catalogue, at its output."""
+class KnownPart(NamedTuple):
+    """One part of the catalogue, at its output."""
 
     name: str
     torque: float
-    """Stall torque at its voltage [N m]."""
-    speed: float
+    """Stall torque at its voltage, or peak torque [N m]."""
+    speed: float | None
     """No-load speed [rad/s]."""
     stiffness: float | None = None
     """At the default gains, over the stall torque: duty per radian over the largest duty [1/rad]."""
     armature: float | None = None
-    """Identified [kg m^2]."""
+    """Identified or printed [kg m^2]."""
 
 
 SERVOS = (
-    CatalogueServo("mx-106/m1", 8.536, 5.159, 5.253, 0.02661),
-    CatalogueServo("mx-28", 2.5, 5.76, 5.253),
-    CatalogueServo("mx-64/m1", 4.745, 6.996, 5.253, 0.01195),
-    CatalogueServo("sts3032/m1", 0.7235, 11.84, None, 0.001013),
-    CatalogueServo("sts3215-12v/so101", 5.815, 4.357, None, 0.03439),
-    CatalogueServo("sts3215-7.4v/m1", 3.25, 5.348, 5.476, 0.0284),
-    CatalogueServo("xc330-m181", 0.6, 13.51, 6.906),
-    CatalogueServo("xc330-m288", 0.93, 8.482, 6.33),
-    CatalogueServo("xc330-t288", 0.92, 6.807, 5.179),
-    CatalogueServo("xl-320/m1", 0.2051, 6.687, 1.615, 0.001119),
-    CatalogueServo("xl330-m288/m1", 0.4813, 11.77, 1.151, 0.001814),
-    CatalogueServo("xl430-w250", 1.4, 5.969, 3.683),
-    CatalogueServo("xm430-w210", 3.0, 8.063, 4.604),
-    CatalogueServo("xm430-w350", 4.1, 4.817, 4.604),
-    CatalogueServo("xm540-w150", 7.3, 5.55, 4.604),
-    CatalogueServo("xm540-w270", 10.6, 3.142, 4.604),
+    KnownPart("mx-106/m1", 8.536, 5.159, 5.253, 0.02661),
+    KnownPart("mx-28", 2.5, 5.76, 5.253),
+    KnownPart("mx-64/m1", 4.745, 6.996, 5.253, 0.01195),
+    KnownPart("sts3032/m1", 0.7235, 11.84, None, 0.001013),
+    KnownPart("sts3215-12v/so101", 5.815, 4.357, None, 0.03439),
+    KnownPart("sts3215-7.4v/m1", 3.25, 5.348, 5.476, 0.0284),
+    KnownPart("xc330-m181", 0.6, 13.51, 6.906),
+    KnownPart("xc330-m288", 0.93, 8.482, 6.33),
+    KnownPart("xc330-t288", 0.92, 6.807, 5.179),
+    KnownPart("xl-320/m1", 0.2051, 6.687, 1.615, 0.001119),
+    KnownPart("xl330-m288/m1", 0.4813, 11.77, 1.151, 0.001814),
+    KnownPart("xl430-w250", 1.4, 5.969, 3.683),
+    KnownPart("xm430-w210", 3.0, 8.063, 4.604),
+    KnownPart("xm430-w350", 4.1, 4.817, 4.604),
+    KnownPart("xm540-w150", 7.3, 5.55, 4.604),
+    KnownPart("xm540-w270", 10.6, 3.142, 4.604),
 )
 """From the catalogue, whose files name the sources: torque, speed and rotor inertia of the first identified
 set where there is one, else as printed; gains as the makers print them or benches found them. A test compares
@@ -54,7 +61,7 @@ this table with the catalogue."""
 
 
 class ServoRange(NamedTuple):
-    """From the least to the largest of some servos, and their names."""
+    """From the least to the largest of some parts, and their names."""
 
     low: float
     high: float
@@ -62,9 +69,11 @@ class ServoRange(NamedTuple):
 
     @property
     def middle(self) -> float:
+        """The geometric one."""
         return (self.low * self.high) ** 0.5
 
     def scale(self, factor: float) -> ServoRange:
+        """The same parts with both ends multiplied."""
         return self._replace(low=factor * self.low, high=factor * self.high)
 
     def __str__(self) -> str:
@@ -72,38 +81,123 @@ class ServoRange(NamedTuple):
         return low if low == high else f"{low} to {high}"
 
 
-def _over(
-    number: Callable[[CatalogueServo], float | None], servos: tuple[CatalogueServo, ...]
-) -> ServoRange | None:
-    known = [(value, s.name) for s in servos if (value := number(s)) is not None]
-    values = [value for value, _ in known]
-    return ServoRange(min(values), max(values), tuple(name for _, name in known)) if known else None
+class PartKind(NamedTuple):
+    """Parts that are built alike."""
+
+    words: str
+    parts: tuple[KnownPart, ...]
+
+    def _over(self, value: Callable[[KnownPart], float | None], torque: float | None) -> ServoRange | None:
+        """Over the parts of about that torque; over all of them where there is none, or no torque."""
+        known = [(x, part) for part in self.parts if (x := value(part)) is not None]
+        size = 0.0 if torque is None else torque
+        near = [(x, part) for x, part in known if size / ALIKE <= part.torque <= size * ALIKE]
+        values, names = [x for x, _ in near or known], tuple(part.name for _, part in near or known)
+        return ServoRange(min(values), max(values), names) if values else None
+
+    def torques(self, torque: float | None = None) -> ServoRange:
+        """Torques [N m] of the parts of about that torque, or of all."""
+        return self._over(lambda p: p.torque, torque) or ServoRange(math.inf, 0.0, ())
+
+    def stiffness(self, torque: float | None = None) -> ServoRange | None:
+        """Stiffness over torque [1/rad]; None where it comes with the command."""
+        return self._over(lambda p: p.stiffness, torque)
+
+    def armature(self, torque: float | None = None) -> ServoRange | None:
+        """Armature over torque [kg m^2/(N m)]."""
+        return self._over(lambda p: None if p.armature is None else p.armature / p.torque, torque)
+
+    def speed(self, torque: float | None = None) -> ServoRange | None:
+        """No-load speed [rad/s]."""
+        return self._over(lambda p: p.speed, torque)
+
+    def has_size(self, torque: float) -> bool:
+        """Whether parts of about that torque [N m] are of this kind."""
+        all_ = self.torques()
+        return all_.low / NEAR <= torque <= all_.high * NEAR
 
 
-def _of(number: Callable[[CatalogueServo], float | None], torque: float | None) -> ServoRange:
-    """Over the servos like one of that torque; over all of them where there is none, or no torque."""
-    near = tuple(s for s in SERVOS if torque is not None and torque / ALIKE <= s.torque <= torque * ALIKE)
-    found = _over(number, near) or _over(number, SERVOS)
-    assert found is not None
-    return found
+SERVO_KIND = PartKind("servos", SERVOS)
+BUILT: dict[str, Callable[[Datasheet, float], bool]] = {
+    "quasi-direct drives": lambda sheet, N: sheet.kind == "actuator" and N <= 10.0,
+    "geared actuators": lambda sheet, N: sheet.kind == "actuator" and N > 10.0,
+    "motors without gears": lambda sheet, N: sheet.kind == "motor",
+}
+"""The other kinds, and which parts of the catalogue with a gear ratio N they have."""
+ORDER = {True: (1, 0), False: (0, 1, 2)}
+"""Which of these take positions, and which torques, the likelier first."""
 
 
-def stiffness(torque: float | None = None) -> ServoRange:
-    """Stiffness over stall torque [1/rad]."""
-    return _of(lambda s: s.stiffness, torque)
+@functools.cache
+def _other_kinds() -> tuple[PartKind, ...]:
+    kinds: dict[str, list[KnownPart]] = {words: [] for words in BUILT}
+    for name in catalogue.names():
+        sheet = catalogue.sheet(name)
+        N = sheet.value("gear_ratio") or 1.0
+        torque = sheet.value("peak_torque") or sheet.value("stall_torque")
+        armature, rotor = sheet.value("reflected_inertia"), sheet.get("rotor_inertia")
+        if armature is None and rotor is not None:
+            armature = rotor.value * (1.0 if rotor.side == "output" else N * N)
+        speed = sheet.value("no_load_speed") or sheet.value("nominal_speed")
+        for words, is_built in BUILT.items():
+            if torque and is_built(sheet, N):
+                kinds[words].append(KnownPart(name, torque, speed, None, armature))
+    return tuple(PartKind(words, tuple(parts)) for words, parts in kinds.items())
 
 
-def armature(torque: float | None = None) -> ServoRange:
-    """Armature over stall torque [kg m^2/(N m)]."""
-    return _of(lambda s: None if s.armature is None else s.armature / s.torque, torque)
+def kinds_of(takes_positions: bool) -> tuple[PartKind, ...]:
+    """The kinds that a command suits, the likelier first."""
+    others = tuple(_other_kinds()[k] for k in ORDER[takes_positions])
+    return (SERVO_KIND, *others) if takes_positions else others
 
 
-def speed(torque: float | None = None) -> ServoRange:
-    """No-load speed [rad/s]."""
-    return _of(lambda s: s.speed, torque)
+def kind_alike(law: ActuatorLaw, leader: PartKind | None = None) -> PartKind | None:
+    """The kind of part that an actuator of a model is like: by its command and torque, by the strongest
+    actuator of its model, and beyond servos by its armature. Its stiffness has no say: it is what is most
+    often wrong.
+
+    Args:
+        law: at the joint, which turns.
+        leader: the kind of the strongest actuator that is commanded alike; None: it is that itself.
+
+    Returns:
+        The kind; None where it has no torque limit, or where no part has such a torque.
+    """
+    if not law.stall:
+        return None
+    kinds = [kind for kind in kinds_of(law.regulates_position) if kind.has_size(law.stall)]
+    if leader in kinds:
+        return leader
+    if SERVO_KIND in kinds:
+        return SERVO_KIND
+    ratio = law.armature / law.stall
+
+    def distance(kind: PartKind) -> float:
+        known = kind.armature()
+        if known is None or ratio == 0:
+            return 0.0
+        return max(math.log(known.low / ratio), math.log(ratio / known.high), 0.0)
+
+    return min(kinds, key=distance, default=None)
 
 
-STRONGEST = max(SERVOS, key=lambda s: s.torque)
+def kind_of_part(name: str, torque: float, takes_positions: bool) -> PartKind:
+    """The kind of a part.
+
+    Args:
+        name: of the catalogue, or of anything else.
+        torque: its limit at the output [N m].
+        takes_positions: whether it follows positions.
+
+    Returns:
+        The kind that has it, or else the likeliest for its command and torque.
+    """
+    kinds = kinds_of(takes_positions)
+    file = name.partition("/")[0].lower()
+    named = [
+        k for k in (SERVO_KIND, *_other_kinds()) if any(p.name.partition("/")[0] == file for p in k.parts)
+    ]
+    return next(iter(named or [k for k in kinds if k.has_size(torque)]), kinds[0])
 
 
 LONG = 0.5
@@ -135,7 +229,16 @@ class ActuatorLaw(NamedTuple):
 
 
 def law_of(loaded: LoadedModel, i: int, at: DrivenJoint) -> ActuatorLaw:
-    """The numbers of any actuator on a hinge or slide."""
+    """The numbers of any actuator on a hinge or slide.
+
+    Args:
+        loaded: the compiled model, with what its file says beyond it.
+        i: index of the actuator.
+        at: the joint that it moves.
+
+    Returns:
+        Its numbers at the joint.
+    """
     model = loaded.model
     if i in dcmotors(model):
         return _dcmotor(model, loaded.dcmotor(i), at.dof)
@@ -161,7 +264,7 @@ def _dcmotor(model: Any, dcmotor: DcMotor, dof: int) -> ActuatorLaw:
     by_voltage = control.inputs == "voltage" or "voltage" in control.inputs
     if volts is None and by_voltage and control.ctrlrange and control.ctrlrange[-1] is not None:
         volts = max(abs(x) for x in control.ctrlrange[-1])
-    bare = steady.Line(R, K, K, volts or 0.0, viscous=dcmotor.friction.viscous).reflected(g)
+    bare = steady.Line(R, K, K, volts or 0.0, viscous=dcmotor.friction.viscous).behind_gears(g)
     at = bare._replace(viscous=bare.viscous + joint_damping)
     held = [] if volts is None else [at.stall_torque]
     held += [g * motor.limits.torque] if motor.limits is not None and motor.limits.torque is not None else []
