@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import backemf as be
+from backemf.apps.cli import exports
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.targets import bam
 from backemf.targets.export import export
+
+from ..cli.runner import runner
 
 M2 = {
     "kt": 2.0,
@@ -114,3 +118,38 @@ def test_a_voltage_behind_gears_that_turn_the_other_way_is_refused():
         export(be.Actuator(motor=motor, gearbox=backwards, drive=be.drive.Voltage(supply=12.0)), "bam")
     servo = be.drive.Servo(firmware_gain=0.158, proportional=32.0, supply=12.0)
     assert export(be.Actuator(motor=motor, gearbox=backwards, drive=servo), "bam").numbers["kt"] == 1.0
+
+
+def test_the_file_says_which_actuator_of_bams_it_is():
+    servo = be.Actuator.read("mx-106/m6")
+    made = export(servo, "bam", joint="knee", bam_name="mx106", q_offset=-0.02)
+    content = json.loads(made.text)
+    assert (content["actuator"], content["q_offset"]) == ("mx106", -0.02)
+    (finding,) = [f for f in made.findings if f.code == "bam_own_firmware"]
+    assert finding.numbers == {"vin": 15.0, "kp": 32.0, "error_gain": 0.158, "max_pwm": 0.9625}
+    weak = export(servo.replace(**{"drive.supply": 12.0}), "bam", bam_name="mx106")
+    assert "this actuator has vin 12." in "".join(f.text for f in weak.findings)
+    (finding,) = [f for f in export(servo, "bam", joint="knee").findings if f.code.startswith("bam_")]
+    assert finding.code == "bam_name_unknown"
+    with pytest.raises(UnknownName, match="unknown actuator of BAM 'mx107'; did you mean 'mx106'"):
+        export(servo, "bam", bam_name="mx107")
+
+
+def test_what_bams_code_has_nothing_for_is_lost_and_weighed():
+    servo = be.Actuator.read("mx-106/m4")
+    late = replace(servo, drive=replace(servo.drive, delay=0.02))
+    (lost,) = export(late, "bam", bam_name="mx106").dropped
+    assert lost.path == "drive.delay"
+    assert lost.error > 1e-4
+
+
+def test_a_file_of_bams_goes_through_the_shell_unchanged(tmp_path):
+    """With its name and its q_offset, which are no numbers of the actuator."""
+    given = {**M2, "actuator": "xl330", "q_offset": 0.0271}
+    (tmp_path / "xl330.json").write_text(json.dumps(given))
+    runner(exports.export)(tmp_path / "xl330.json", "--to", "bam", "-o", tmp_path / "out.json")
+    back = json.loads((tmp_path / "out.json").read_text())
+    assert back.keys() == given.keys()
+    assert all(
+        back[k] == (x if isinstance(x, str) else pytest.approx(x, rel=1e-12)) for k, x in given.items()
+    )

@@ -12,6 +12,7 @@ import backemf as be
 from backemf.errors import BackemfError, InvalidValue, UnknownName
 from backemf.targets.export import export
 from backemf.targets.mujoco.dcmotor_target import read
+from backemf.targets.mujoco.edited_model import EditedModel
 
 ARM = """<mujoco model="arm">
   <!-- my own robot: keep   this <joint name="elbow"/> -->
@@ -49,7 +50,9 @@ def arm(tmp_path):
 
 
 def put(path, joint, to="mujoco", part="mx-106/m1", **how):
-    return export(be.Actuator.read(part), to, joint=joint, into=path, **{"method": "formula", **how})
+    edited = export(be.Actuator.read(part), to, joint=joint, into=path, **{"method": "formula", **how})
+    assert isinstance(edited, EditedModel)
+    return edited
 
 
 def contents(folder):
@@ -196,6 +199,7 @@ def test_a_torque_actuator_stays_one(tmp_path, to):
         **{"gearbox.ratio": 20.0, "gearbox.efficiency": None}
     )
     edited = export({"l_.*": motor}, to, into=path, method="formula")
+    assert isinstance(edited, EditedModel)
     edited.write(tmp_path / "new.xml")
     old, new = (mujoco.MjModel.from_xml_path(str(tmp_path / name)) for name in ("walker.xml", "new.xml"))
     assert (new.nu, new.opt.timestep, new.opt.integrator) == (old.nu, old.opt.timestep, old.opt.integrator)
@@ -217,7 +221,9 @@ def test_what_a_sheet_does_not_know_stays(tmp_path):
         )
     )
     edited = export(be.Datasheet.read("sts3215-12v"), "mujoco", joint="l_knee", into=path, method="formula")
-    assert "joint l_knee: armature stays 0.02: the actuator does not know its own" in edited.changes
+    assert isinstance(edited, EditedModel)
+    kept = next(f for f in edited.findings if f.code == "kept_from_model")
+    assert kept.text.startswith("l_knee: armature 0.02")
     assert "armature" not in edited.text.split('name="l_knee"')[1].split("/>")[0]
     assert "assumed_gain" in [f.code for f in edited.findings]
 
@@ -230,11 +236,11 @@ def test_a_dead_joint_does_not_pass(tmp_path):
         )
     )
     weak = be.Actuator.read("mx-106/m1").replace(**{"drive.proportional": 0.001})
-    with pytest.raises(
-        InvalidValue, match=r"no longer follows its command: l_knee moves .* Nothing was written"
-    ):
+    with pytest.raises(InvalidValue, match=r"no longer follows its command: l_knee moves .*"):
         export(weak, "mujoco", joint="l_knee", into=path, method="formula")
-    assert export(weak, "mujoco", joint="l_knee", into=path, method="formula", replay=False).moved == ()
+    edited = export(weak, "mujoco", joint="l_knee", into=path, method="formula", replay=False)
+    assert isinstance(edited, EditedModel)
+    assert edited.moved == ()
 
 
 @pytest.mark.parametrize("file", ["so101/so101.xml", "go2/go2.xml", "z1/z1.xml"])
@@ -247,6 +253,7 @@ def test_real_robots(shared_data, file):
     edited = export(
         be.Actuator.read(part), "mujoco", joint=joints[path.parent.name], into=path, method="formula"
     )
+    assert isinstance(edited, EditedModel)
     assert path.read_bytes() == before
     lines = [
         (a, b) for a, b in zip(before.decode().splitlines(), edited.text.splitlines(), strict=True) if a != b

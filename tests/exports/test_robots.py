@@ -13,8 +13,10 @@ import pytest
 import backemf as be
 from backemf.apps.cli.exports import export
 from backemf.errors import InvalidValue, MissingValue, UnknownName
+from backemf.logs.robot import Ground
 from backemf.mujoco.robot.joint_simulation import simulate_joints
 from backemf.mujoco.robot.robot_motion import motion_of
+from backemf.targets.mujoco.edited_model import EditedModel
 from backemf.targets.mujoco.robots import _loses, split_recordings
 from backemf.targets.sources import read as read_source
 
@@ -58,34 +60,93 @@ def edited(fit, arm, logs):
     return be.export(fit, "mujoco", into=arm, logs=logs)
 
 
-def test_the_file_follows_a_recording_that_the_fit_never_saw(edited):
-    (row,) = edited.together
+NO_COMMANDS = HASTY.replace(' ctrl="-.3 .5 .3"', "")
+"""The arm with a keyframe that says nothing of commands, so that a delay of theirs can stay in the file."""
+
+
+@pytest.fixture(scope="module")
+def delayed(fit, logs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("arm") / "arm.xml"
+    path.write_text(NO_COMMANDS)
+    return be.export(fit, "mujoco", into=path, logs=logs)
+
+
+def test_the_file_follows_a_recording_that_the_fit_never_saw(delayed):
+    (row,) = delayed.together
     assert row.log == "run 3"
     # noise and counts leave 0.6 mrad; MuJoCo's step of 4 ms, an eighth of the fit's, adds to it
     assert row.after < 2.5e-3
     assert row.before is not None
     assert row.before > 10 * row.after
     assert row.whole == pytest.approx(6e-4)
-    assert "the fit itself 0.6, the model as it was" in edited.exports[0].ran
-    assert [f.code for f in edited.findings] == ["file_loses"] * (row.after > 1.3 * 6e-4)
+    assert "the fit itself 0.6, the model as it was" in delayed.exports[0].ran
+    losses = ["file_loses"] * (row.after > 1.3 * 6e-4)
+    assert [f.code for f in delayed.findings] == ["replaced", *losses]
 
 
-def test_what_the_file_says_is_what_it_does(edited, fit, logs, tmp_path):
-    """Driven by hand, from the file on the disk."""
-    (path,) = edited.write(tmp_path / "identified.xml")
+def test_a_delay_that_keyframes_forbid_is_left_out_and_its_cost_is_told(edited, delayed):
+    (row,) = edited.together
+    why, cost = [f for f in edited.findings if f.code == "delay_left_out"]
+    assert "keyframes with commands" in why.text
+    assert cost.numbers["file"] == row.after > 2 * delayed.together[0].after
+    assert cost.numbers["late"] < 2.5e-3
+
+
+def drive(path, fit, log) -> float:
+    """RMS [rad] of a file on the disk, driven with the commands as recorded; a command that counted before
+    its time stamp is sent as early."""
     model = mujoco.MjModel.from_xml_path(str(path))
-    data, motion = mujoco.MjData(model), motion_of(fit.robot, logs[2])
-    asked = {name: logs[2].joints[name].signals["position_target"] for name in fit.robot.names}
+    data, motion = mujoco.MjData(model), motion_of(fit.robot, log)
+    asked = {name: log.joints[name].signals["position_target"] for name in fit.robot.names}
     data.qpos[:] = motion.position[0]
+    for i, signal in enumerate(asked.values()):
+        if model.actuator_delay[i]:  # what was asked before the recording is what it begins with
+            times = data.time - model.opt.timestep * np.arange(model.actuator_history[i, 0], 0, -1)
+            first = np.full(len(times), signal.hold_at(motion.time[:1])[0])
+            mujoco.mj_initCtrlHistory(model, data, i, times, first)
     found = []
     for t in motion.time:
         while data.time < t - motion.time[0] - 1e-9:
             now = data.time + 0.5 * model.opt.timestep + motion.time[0]
-            data.ctrl[:] = [s.held(np.array([now - fit.delays[name]]))[0] for name, s in asked.items()]
+            data.ctrl[:] = [
+                s.hold_at(np.array([now - min(fit.delays[name], 0.0)]))[0] for name, s in asked.items()
+            ]
             mujoco.mj_step(model, data)
         found.append(data.qpos.copy())
-    off = np.sqrt(np.mean((np.array(found) - motion.recorded) ** 2))
-    assert off == pytest.approx(edited.together[0].after, rel=0.2)
+    return float(np.sqrt(np.mean((np.array(found) - motion.recorded) ** 2)))
+
+
+@pytest.mark.parametrize("which", ["edited", "delayed"])
+def test_what_the_file_says_is_what_it_does(which, fit, logs, tmp_path, request):
+    edited = request.getfixturevalue(which)
+    (path,) = edited.write(tmp_path / "identified.xml")
+    assert drive(path, fit, logs[2]) == pytest.approx(edited.together[0].after, rel=1e-6)
+
+
+def test_the_table_that_was_found_is_in_the_file(tmp_path):
+    """Also in a scene that includes the arm, and has a geom called ground already."""
+    (tmp_path / "arm.xml").write_text(NO_COMMANDS)
+    scene = tmp_path / "scene.xml"
+    scene.write_text(
+        '<mujoco><include file="arm.xml"/><worldbody><light pos="0 0 2"/>'
+        '<geom name="ground" size=".01" pos="2 2 2"/></worldbody></mujoco>'
+    )
+    robot = replace(be.Robot.read(scene), ground=Ground(height=0.02, x_slope=0.03, friction=0.6))
+    log = recording(robot, 1, 6.0, ground=robot.ground, low=0.7, step=2e-3)
+    fit = known_fit(robot, [], [log])
+    with_table = be.export(fit, "mujoco", into=scene, logs=[log])
+    without = be.export(fit, "mujoco", into=scene, logs=[log], ground=False)
+    assert isinstance(with_table, EditedModel)
+    assert isinstance(without, EditedModel)
+    assert any("new geom 'ground_2'" in line for line in with_table.changes)
+    places = [made.write(tmp_path / f"{k}.xml")[0] for k, made in enumerate((with_table, without))]
+    geom = mujoco.MjModel.from_xml_path(str(places[0])).geom("ground_2")
+    assert (geom.pos[2], geom.friction[0], geom.condim) == (0.02, 0.6, 3)
+    assert mujoco.MjModel.from_xml_path(str(places[0])).nlight == 1
+    off = [drive(path, fit, log) for path in places]
+    numbers = [made.together[0].after for made in (with_table, without)]
+    assert off == pytest.approx(numbers, rel=1e-6)
+    assert off[0] < 4e-3 < 20e-3 < off[1]  # without the table the arm falls through it
 
 
 def test_names_ranges_sensors_and_keyframes_stay(edited, arm):
@@ -107,6 +168,7 @@ def test_a_solver_that_stops_early_is_told_to_go_on(edited, fit, arm):
 
 def test_without_recordings_it_says_that_nothing_was_driven(fit, arm):
     made = be.export(fit, "mujoco-classic", into=arm)
+    assert isinstance(made, EditedModel)
     assert made.together == ()
     assert "are not there any more: give them" in made.exports[0].ran
 
@@ -184,10 +246,12 @@ def test_a_model_that_is_told_torques_keeps_its_users_law(tmp_path):
     known = known_fit(robot, [], [log])
     mine = {name: replace(one, actuator=acts[name]) for name, one in known.joints.items()}
     made = be.export(replace(known, joints=mine), "mujoco-classic", into=path, logs=[log])
+    assert isinstance(made, EditedModel)
     (row,) = made.together
-    # the same law at steps of 1 ms, outside of them instead of inside
-    assert row.after < 2e-3
-    assert any("is left to your controller" in line for line in made.changes)
+    (cost,) = [f for f in made.findings if f.code == "delay_left_out" and "late" in f.numbers]
+    # the same law at steps of 1 ms, outside of them instead of inside; the delay is the controller's to keep
+    assert cost.numbers["late"] < 2e-3 < cost.numbers["file"] == row.after
+    assert any("is left to your controller" in f.text for f in made.findings if f.code == "ctrl_kept")
     assert made.exports[0].numbers["frictionloss"] == pytest.approx(0.1)  # not bent by motions nobody made
 
 
@@ -197,4 +261,4 @@ def test_a_model_that_is_told_torques_keeps_its_users_law(tmp_path):
 )
 def test_a_file_that_is_further_off_than_its_fit_says_so(after, whole, told):
     made = SimpleNamespace(off_by={"after": after, "whole": whole}.get, unit="rad")
-    assert bool(_loses(made)) is told  # type: ignore[arg-type]  # all that it is asked for
+    assert bool(_loses(made, None)) is told  # type: ignore[arg-type]  # all that it is asked for

@@ -249,7 +249,7 @@ UNITS = (
     "5 kg",
 )
 CONVERTED = (
-    *("volts", "amperes", "torque", "firmware_gain", "radius", "viscous", "ks", "kv", "ka", "kg"),
+    *("volts", "amperes", "torque", "firmware_gain", "radius", "viscous", "kS", "kV", "kA", "kG"),
     *("stall_torque", "stall_current", "no_load_speed", "no_load_current", "speed_constant"),
     *("back_emf_constant", "rotor_inertia", "saturation_effort", "velocity_limit", "effort_limit"),
     *("stiffness", "damping"),
@@ -282,7 +282,7 @@ VALUES: dict[str, tuple[str, ...]] = {
         ),
         PLACES,
     ),
-    **dict.fromkeys(("output", "plot", "save", "data"), OUTPUTS),
+    **dict.fromkeys(("output", "plot", "save_map", "data"), OUTPUTS),
     **dict.fromkeys(
         (
             "mass",
@@ -312,7 +312,18 @@ VALUES: dict[str, tuple[str, ...]] = {
     "free_inertia": (*WORDS, "10%", "0.1", "0", "200%"),
     "name": (*WORDS, "arm"),
     **dict.fromkeys(
-        ("ratio", "timestep", "amplitude", "resistance", "fps", "speed", "settle", "step", "decimation"),
+        (
+            "ratio",
+            "timestep",
+            "amplitude",
+            "resistance",
+            "fps",
+            "speed",
+            "settle",
+            "step",
+            "decimation",
+            "q_offset",
+        ),
         NUMBERS,
     ),
     **dict.fromkeys(("steps", "median", "motors", "starts", "seed"), COUNTS),
@@ -321,7 +332,10 @@ VALUES: dict[str, tuple[str, ...]] = {
         COLUMNS,
     ),
     **dict.fromkeys(("torque",), COLUMNS),
-    **dict.fromkeys(("coulomb", "viscous", "added", "after", "until", "cutoff", "angle_error"), NUMBERS),
+    **dict.fromkeys(
+        ("coulomb", "viscous", "added", "after", "until", "cutoff", "angle_error", "gravity", "moved"),
+        NUMBERS,
+    ),
     "reading": (
         *WORDS,
         "resistance",
@@ -364,12 +378,13 @@ VALUES: dict[str, tuple[str, ...]] = {
             "constants",
             "engine",
             "firmware",
+            "bam_name",
         ),
         WORDS,
     ),
     "word": (*WORDS, *NUMBERS),
     "lesson": WORDS,
-    "use": WORDS,
+    "for_": WORDS,
     "to": (*WORDS, *TARGETS),
     "map": MAPS,
     "bench": BENCHES,
@@ -503,6 +518,7 @@ SWITCHES = (
     "backlash",
     "exports",
     "apply",
+    "in_place",
 )
 NAMEPLATE = ("--voltage", "12 V", "--stall-current", "2.7 A", "--no-load-speed", "45 rpm")
 RIG = ("--bench", "pendulum,mass=0.5,length=0.1")

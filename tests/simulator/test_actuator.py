@@ -232,7 +232,7 @@ def test_three_motors_on_one_shaft_move_as_their_gang_does():
     drive = drives.Position(volts_per_radian=40.0, volts_per_radian_second=30.0, supply=12.0)
     load = Coulomb(coulomb=0.1, viscous=0.01)
     three = Actuator(motor=GANG, gearbox=Gearbox(ratio=20.0, n_motors=3), friction=load, drive=drive)
-    one = Actuator(motor=GANG.ganged(3), gearbox=Gearbox(ratio=20.0), friction=load, drive=drive)
+    one = Actuator(motor=GANG.in_parallel(3), gearbox=Gearbox(ratio=20.0), friction=load, drive=drive)
     time = 0.005 * np.arange(121)
     command = {"position_target": np.where(time < 0.02, 0.0, 0.8)}
     each, gang = (simulate(a, Flywheel(inertia=0.05), command, time=time, substeps=8) for a in (three, one))

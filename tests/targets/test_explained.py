@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from types import SimpleNamespace
 
@@ -202,8 +203,8 @@ def test_slides_are_in_newtons_and_metres(model):
             "armature about 0.0088 to 0.031 kg m^2",
         ),
         (
-            '<position joint="a" kp="300" forcerange="-87 87"/>',
-            'armature="0.1" damping="20"',
+            '<position joint="a" kp="9000" forcerange="-2000 2000"/>',
+            'armature="9" damping="20"',
             "torque_beyond_servos",
             "check forcerange",
         ),
@@ -237,6 +238,96 @@ def test_what_no_servo_has_is_found_with_numbers(model, actuator, joint, code, r
     (row,) = explain(model(actuator, joint))
     (told,) = [f for f in row.findings if f.code == code]
     assert remedy in told.remedy
+
+
+ARMS = {
+    # (kp, torque limit, armature, joint damping) of each joint, as published models have them; kp 0: a motor
+    "ur5e": [(2000, 150, 0.1, 0), (2000, 150, 0.1, 0), (500, 28, 0.1, 0)],
+    "panda": [(4500, 87, 0.1, 1), (2000, 12, 0.1, 1)],
+    "go2": [(0, 23.7, 0.01, 0.1), (0, 45.43, 0.01, 0.1)],
+    "so101": [(17.8, 3.35, 0.028, 0.6), (17.8, 3.35, 0.028, 0.6)],
+    "barkour": [(35, 18, 0.011, 0.024), (35, 18, 0.011, 0.024)],
+}
+
+
+def arm(tmp_path, joints):
+    bodies, actuators = [], []
+    for k, (kp, limit, armature, damping) in enumerate(joints):
+        joint = f'name="j{k}" axis="0 1 0" armature="{armature}" damping="{damping}"'
+        bodies.append(f'<body pos="{k} 0 0"><joint {joint}/><geom size="0.2" mass="3"/></body>')
+        law = f'position kp="{kp}" kv="{kp / 5}"' if kp else f'motor ctrlrange="-{limit} {limit}"'
+        actuators.append(f'<{law} name="j{k}" joint="j{k}" forcerange="-{limit} {limit}"/>')
+    path = tmp_path / "arm.xml"
+    lists = "".join(bodies), "".join(actuators)
+    path.write_text("<mujoco><worldbody>{}</worldbody><actuator>{}</actuator></mujoco>".format(*lists))
+    return explain(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("ur5e", "geared actuators"),
+        ("panda", "geared actuators"),
+        ("go2", "quasi-direct drives"),
+        ("so101", "servos"),
+        ("barkour", "geared actuators"),
+    ],
+)
+def test_every_arm_is_measured_by_its_own_kind(tmp_path, name, kind):
+    rows = arm(tmp_path, ARMS[name])
+    for row, (kp, limit, _, _) in zip(rows, ARMS[name], strict=True):
+        words, _, why = row.alike.partition(" of ")
+        assert words == kind
+        assert f"{'positions' if kp else 'torques'} are commanded, {limit:.3g} N m" in why
+        named = re.split(r", | and |[()]", why)
+        sizes = [p.torque for k in servos.kinds_of(kp > 0) for p in k.parts if p.name in named]
+        assert sizes
+        assert all(limit / 2 <= size <= limit * 2 for size in sizes)
+        assert row.findings == ()
+    assert f"measured by {kind} of" in " ".join(text(rows).split())
+    assert summary(rows)["actuators"][0]["alike"] == rows[0].alike
+
+
+def test_a_wrist_is_of_the_kind_of_its_shoulder(tmp_path):
+    """12 N m alone could be a servo, and 2000 N m/rad would be far too stiff for one."""
+    shoulder, wrist = ARMS["panda"]
+    (alone,) = arm(tmp_path, [wrist])
+    assert "gain_far_from_servos" in {f.code for f in alone.findings}
+    assert arm(tmp_path, [shoulder, wrist])[1].findings == ()
+    _, servo = arm(tmp_path, [shoulder, (17.8, 3.35, 0.028, 0.6)])  # too weak for the shoulder's kind
+    assert servo.alike.startswith("servos")
+
+
+@pytest.mark.parametrize(
+    ("joint", "code"),
+    [((0.1, 0.01, 1e-7, 0), "no_part_alike"), ((9000, 5000, 10, 0), "torque_beyond_servos")],
+)
+def test_what_nothing_is_like_is_not_compared(tmp_path, joint, code):
+    (row,) = arm(tmp_path, [joint])
+    assert [f.code for f in row.findings] == [code]
+    assert "no part known here is like it" in row.findings[0].text
+    assert row.alike is None
+
+
+def test_a_leg_with_the_armature_of_a_servo_is_too_heavy(tmp_path):
+    """23.7 N m: a GO-M8010-6 has 0.0045 kg m^2 (its rotor times 6.33^2), servos of a tenth have more."""
+    sound, heavy, none = arm(tmp_path, [(0, 23.7, J, 0.1) for J in (0.01, 0.3, 0)])
+    assert sound.findings == ()
+    (told,) = heavy.findings
+    assert told.code == "armature_far_from_servos"
+    assert told.numbers["low"] < 0.0045 < told.numbers["high"] < 0.03
+    (told,) = none.findings
+    assert told.code == "no_armature"
+    assert "as quasi-direct drives of about 24 N m" in told.remedy
+
+
+def test_an_unknown_armature_is_that_of_parts_of_its_kind(model):
+    """The sheet of the RobStride 03 prints no inertia; one was measured to 0.0153 kg m^2 (its quirks)."""
+    (row,) = explain(model('<motor name="a" joint="a" forcerange="-60 60"/>'), "robstride-03")
+    found = by_name(row)["armature"]
+    assert found.source.startswith("quasi-direct drives of its torque (")
+    low, high = found.range
+    assert low < 0.0153 < high
 
 
 def test_a_servo_as_identified_has_no_findings(model):

@@ -131,7 +131,7 @@ def test_every_template_of_code_is_filled_by_somebody():
         Path(str(module.__file__)).read_text(encoding="utf-8") for module in (c, fmi, plugin, torch, warp)
     ]
     for name in CODE:
-        asked = f'"{name}"' if not name.startswith(("fmi2", "fmi3")) else "f\"{own['fmi']}.c\""
+        asked = f'"{name}"' if not name.startswith(("fmi2", "fmi3")) else 'f"{fmi}.c"'
         assert any(asked in text for text in texts), name
 
 

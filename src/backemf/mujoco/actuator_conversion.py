@@ -170,7 +170,7 @@ def _motor(motor: Motor, n: int, dropped: list[str]) -> Motor:
     plain = replace(motor, **gone, torque_constant=K, thermal=heat)
     if limits is not None:
         plain = replace(plain, limits=motor_limits(limits.largest_torque(plain), limits.current_rate))
-    return plain.ganged(n)
+    return plain.in_parallel(n)
 
 
 def _friction(friction: Viscous, N: float, dropped: list[str]) -> Viscous:
@@ -229,7 +229,10 @@ def _controller(
     common |= {"kp": loop.proportional / scale, "ki": loop.integral / scale, "kd": loop.derivative / scale}
     if loop.effort == "V":
         return Controller(inputs=loop.of, **common), {f"{loop.of}_target": N}
-    if era == 1:  # one input only
+    if era == 1 and drive.followed == "velocity_target":  # one input only
+        dropped.append("drive.torque_target")
+        return Controller(inputs=("vel",), **common), {"velocity_target": N}
+    if era == 1:
         dropped += ["drive.velocity_target", "drive.torque_target"]
         return Controller(inputs=("pos",), **common), {"position_target": N}
     if "ctrlrange" in common:

@@ -74,7 +74,16 @@ def load_model(path: str | Path) -> Any:
 
 
 def joint_inertia(model: Any, data: Any, dof: int) -> float:
-    """A joint's own entry of the mass matrix, armature included: the other joints held [kg m^2]."""
+    """A joint's own entry of the mass matrix, armature included: the other joints held.
+
+    Args:
+        model: compiled.
+        data: of the model, where its positions are known (`mj_forward`).
+        dof: the joint's degree of freedom.
+
+    Returns:
+        The inertia [kg m^2 or kg].
+    """
     column, full = np.zeros((model.nv, 1)), np.zeros((model.nv, 1))
     column[dof] = 1.0
     load_mujoco().mj_mulM(model, data, full, column)
@@ -123,7 +132,7 @@ def place(model: Any, actuator: int | str) -> Place:
     joint = int(model.actuator_trnid[i, 0])
     if model.jnt_type[joint] not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
         raise InvalidValue(f"actuator {label!r} acts on a ball or free joint; expected a hinge or a slide")
-    ctrl = int(model.actuator_ctrladr[i]) if hasattr(model, "actuator_ctrladr") else i
+    ctrl = ctrl_place(model, i)
     n_ctrl = int(model.actuator_ctrlnum[i]) if hasattr(model, "actuator_ctrlnum") else 1
     act, n_act = int(model.actuator_actadr[i]), int(model.actuator_actnum[i])
     return Place(
@@ -189,7 +198,16 @@ def from_model(model: Any, actuator: int | str) -> DcMotor:
 
 
 def drag(model: Any, k: int, owner: str = "actuator") -> dict[str, Any]:
-    """The three terms of damping of an actuator, or of a joint's degree of freedom (`dof`)."""
+    """The three terms of damping of an actuator, or of a joint.
+
+    Args:
+        model: compiled.
+        k: index of the actuator, or of the joint's degree of freedom.
+        owner: "actuator" or "dof".
+
+    Returns:
+        The terms by field of `Viscous`; None where one is 0.
+    """
     poly = getattr(model, f"{owner}_dampingpoly", None)  # older versions have none on joints
     B_2, B_3 = (0.0, 0.0) if poly is None else (float(x) for x in poly[k][:2])
     linear = float(getattr(model, f"{owner}_damping")[k])
@@ -204,6 +222,7 @@ def _inputs(model: Any, i: int, mode: float) -> str | tuple[str, ...]:
 
 
 def installed_era() -> int:
+    """The era of the installed MuJoCo: 1 or 2; see `Rules.era`."""
     return rules(load_mujoco().__version__).era
 
 
@@ -242,10 +261,10 @@ def arrays(dcmotor: DcMotor) -> Arrays:
     limits, heat, cog, lugre = motor.limits or Limits(), dcmotor.heat, motor.cogging, dcmotor.lugre
     t_e = 0.0 if motor.inductance is None else motor.inductance / motor.resistance
     mode, bits = 0, 0
-    if isinstance(control.inputs, str):
-        mode = ERA_1_INPUTS.index(control.inputs)
+    if control.era == 1:
+        mode = ERA_1_INPUTS.index(control.words[0])
     else:
-        bits = sum(1 << ERA_2_INPUTS.index(name) for name in control.inputs) or NONE_BIT
+        bits = sum(1 << ERA_2_INPUTS.index(name) for name in control.words) or NONE_BIT
     gains = [control.kp, control.ki, control.kd, control.voltage_limit]
     gain = [motor.resistance, motor.torque_constant, 0.0, 0.0, *gains, mode]
     dyn = [t_e, limits.current_rate, 0.0, 0.0, 0.0, 0.0, 0.0, control.slew, control.integral_limit]
@@ -377,6 +396,12 @@ class Plain(NamedTuple):
     ctrlrange: tuple[float, float] | None
 
 
+def ctrl_place(model: Any, i: int) -> int:
+    """Where an actuator's inputs begin in ctrl; from MuJoCo 4 on one may have several."""
+    at = getattr(model, "actuator_ctrladr", None)
+    return i if at is None else int(at[i])
+
+
 def actuator_names(model: Any) -> list[str]:
     """Of every actuator, its index where it has no name."""
     mujoco = load_mujoco()
@@ -386,16 +411,28 @@ def actuator_names(model: Any) -> list[str]:
 
 def driven_joint(model: Any, i: int) -> DrivenJoint | str:
     """The joint of an actuator; in words what it acts on, where that is no hinge or slide."""
+    at, words = _acts_on(model, i)
+    return words if at is None else at
+
+
+def driven_joints(model: Any) -> dict[int, DrivenJoint]:
+    """The joint of every actuator that moves a hinge or slide."""
+    on = {i: _acts_on(model, i)[0] for i in range(len(model.actuator_gaintype))}
+    return {i: at for i, at in on.items() if at is not None}
+
+
+def _acts_on(model: Any, i: int) -> tuple[DrivenJoint | None, str]:
+    """The hinge or slide that an actuator moves, if it moves one; and in words what it acts on."""
     mujoco = load_mujoco()
     kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
     if int(model.actuator_trntype[i]) not in kinds:
-        return "(not a joint)"
+        return None, "(not a joint)"
     joint = int(model.actuator_trnid[i, 0])
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint) or str(joint)
     kind, slide = int(model.jnt_type[joint]), int(mujoco.mjtJoint.mjJNT_SLIDE)
     if kind not in (int(mujoco.mjtJoint.mjJNT_HINGE), slide):
-        return f"{name} (ball or free)"
-    return DrivenJoint(joint, int(model.jnt_dofadr[joint]), name, kind == slide)
+        return None, f"{name} (ball or free)"
+    return DrivenJoint(joint, int(model.jnt_dofadr[joint]), name, kind == slide), name
 
 
 def kind_of(model: Any, i: int) -> str:
@@ -416,10 +453,19 @@ def kind_of(model: Any, i: int) -> str:
 
 
 def plain(model: Any, i: int, at: DrivenJoint) -> Plain:
-    """The numbers of an actuator that is no dcmotor."""
+    """The law of an actuator that is no dcmotor.
+
+    Args:
+        model: compiled.
+        i: index of the actuator.
+        at: the joint that it moves.
+
+    Returns:
+        Its numbers at the joint.
+    """
     mujoco = load_mujoco()
     out = int(model.actuator_outadr[i]) if hasattr(model, "actuator_outadr") else i
-    ctrl = int(model.actuator_ctrladr[i]) if hasattr(model, "actuator_ctrladr") else i
+    ctrl = ctrl_place(model, i)
     g, joint, dof, kind = float(model.actuator_gear[out, 0]), at.joint, at.dof, kind_of(model, i)
     gain, bias = float(model.actuator_gainprm[i][0]), model.actuator_biasprm[i]
     affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)

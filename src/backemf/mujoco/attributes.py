@@ -152,8 +152,7 @@ class DcMotorAttributes:
                 " others on the compiled model"
             )
         (only,) = ranges
-        text = control.inputs if isinstance(control.inputs, str) else " ".join(control.inputs) or "none"
-        return DcMotorAttributes(**given, ctrlrange=only or (), input=text)
+        return DcMotorAttributes(**given, ctrlrange=only or (), input=" ".join(control.words) or "none")
 
 
 def _trim_zeros(*values: float | None) -> Values:
@@ -256,7 +255,19 @@ def _thermal(a: DcMotorAttributes, version: str) -> Thermal | None:
 
 
 def cogging(amplitude: float, periods: float, phase: float) -> Cogging | None:
-    """A sin(N l + phi) for any signs, with amplitude and periods made positive; None where it is absent."""
+    """A sin(N l + phi) for any signs, with amplitude and periods made positive.
+
+    Args:
+        amplitude: A [N m].
+        periods: N per turn of the rotor; the file calls them poles.
+        phase: phi [rad].
+
+    Returns:
+        The cogging; None where its amplitude is 0.
+
+    Raises:
+        InvalidValue: an amplitude without periods.
+    """
     if amplitude == 0:
         return None
     if periods == 0:
@@ -273,7 +284,19 @@ def cogging(amplitude: float, periods: float, phase: float) -> Cogging | None:
 def friction(
     drag: Mapping[str, Any], sigma_0: float, sigma_1: float, tau_c: float, tau_s: float, w_s: float
 ) -> Viscous:
-    """Damping alone, or LuGre where the bristle has a stiffness."""
+    """Damping alone, or LuGre where the bristle has a stiffness.
+
+    Args:
+        drag: the terms of the damping, by field of `Viscous`.
+        sigma_0: stiffness of the bristle [N m/rad], this and the rest at the rotor.
+        sigma_1: its damping [N m s/rad].
+        tau_c: Coulomb torque [N m].
+        tau_s: static torque [N m].
+        w_s: Stribeck velocity [rad/s].
+
+    Returns:
+        The friction.
+    """
     if sigma_0 <= 0:
         return Viscous(**drag)
     return LuGre(

@@ -86,21 +86,22 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
     if not 1 <= steps <= MOST_STEPS:
         raise InvalidValue(f"steps is {steps}; expected 1 to {MOST_STEPS}")
     mujoco = load_mujoco()
-    rows: list[Conformance | _WatchedMotor] = []
+    rows: dict[int, Conformance] = {}
+    motors: dict[int, _WatchedMotor] = {}
     for i in dcmotors(model):
         try:
             at = place(model, i)
-            rows.append(
-                _WatchedMotor(at=at, dcmotor=_check_dcmotor(model, i), alone=_why_not_alone(model, at))
+            motors[i] = _WatchedMotor(
+                at=at, dcmotor=_check_dcmotor(model, i), alone=_why_not_alone(model, at)
             )
         except BackemfError as error:
-            rows.append(Conformance(actuator=_name(model, "ACTUATOR", i), joint="-", note=str(error)))
-    if not rows:
+            rows[i] = Conformance(actuator=_name(model, "ACTUATOR", i), joint="-", note=str(error))
+    if not (rows or motors):
         raise MissingValue(
             "the model has no dcmotor; expected at least one <dcmotor>, or a <general> with gaintype"
             " 'dcmotor'"
         )
-    watched = [w for w in rows if isinstance(w, _WatchedMotor)]
+    watched = [*motors.values()]
     data, scratch, engine = mujoco.MjData(model), mujoco.MjData(model), engine_of(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
@@ -109,9 +110,8 @@ def conform_model(model: Any, *, steps: int = 500) -> list[Conformance]:
         raise InvalidValue(
             "the model's accelerations are not finite before its first step; check its numbers"
         )
-    return [
-        _compare_steps(model, engine, w, constrained) if isinstance(w, _WatchedMotor) else w for w in rows
-    ]
+    rows |= {i: _compare_steps(model, engine, w, constrained) for i, w in motors.items()}
+    return [rows[i] for i in sorted(rows)]
 
 
 def _name(model: Any, kind: str, i: int) -> str:
@@ -156,14 +156,13 @@ def _signals(watched: list[_WatchedMotor], t: float) -> Iterator[tuple[Place, np
     """A sine with a jump for each input, within its range or of a size that moves things."""
     for k, w in enumerate(watched):
         gear, control, motor = abs(w.dcmotor.gear), w.dcmotor.controller, w.dcmotor.motor
-        words = (control.inputs,) if isinstance(control.inputs, str) else control.inputs
         volts = control.voltage_limit or 3.0 * motor.torque_constant * max(gear, 1.0) + 2.0 * motor.resistance
         sizes = {"voltage": volts, "ff": motor.torque_constant * volts / motor.resistance}
         sizes |= dict.fromkeys(("pos", "position"), 0.6 * gear) | dict.fromkeys(
             ("vel", "velocity"), 4.0 * gear
         )
         values = []
-        for j, word in enumerate(words):
+        for j, word in enumerate(control.words):
             limits = control.ctrlrange[j] if control.ctrlrange else None
             low, high = limits or (-sizes[word], sizes[word])
             wave = np.sin(2 * np.pi * (1.1 + 0.3 * k + 0.2 * j) * t + 0.5 * k) + 0.6 * (t % 0.5 > 0.25)

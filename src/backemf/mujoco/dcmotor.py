@@ -14,7 +14,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 from ..errors import InvalidValue, UnknownName
 from ..physics.friction import LuGre, Viscous
@@ -25,8 +25,6 @@ from ..physics.thermal import Thermal
 
 ERA_1_INPUTS = ("voltage", "position", "velocity")
 ERA_2_INPUTS = ("pos", "vel", "ff", "voltage")
-TORQUE_INPUTS = frozenset({"pos", "vel", "ff"})
-"""Inputs of era 2 that switch its controller on; `voltage` is added after it."""
 INTEGRATORS = ("Euler", "implicitfast", "implicit", "RK4")
 
 
@@ -93,6 +91,7 @@ class Engine(Part):
     """Other rules than the version's own, to see what one of them does."""
 
     def check(self) -> None:
+        """Refuse a version or an integrator that nobody knows."""
         rules(self.version)
         if self.integrator not in INTEGRATORS:
             raise UnknownName("integrator", self.integrator, INTEGRATORS)
@@ -124,11 +123,11 @@ class Controller(Part):
     """Limits of each input; empty: none."""
 
     def check(self) -> None:
-        if isinstance(self.inputs, str):
-            if self.inputs not in ERA_1_INPUTS:
-                raise UnknownName("input of era 1 (3.7 to 3.11)", self.inputs, ERA_1_INPUTS)
-        else:
+        """Refuse inputs that its era does not have, and gains and ranges without an input for them."""
+        if self.era == 2:
             _check_inputs(self)
+        elif self.inputs not in ERA_1_INPUTS:
+            raise UnknownName("input of era 1 (3.7 to 3.11)", self.inputs, ERA_1_INPUTS)
         if self.ctrlrange and len(self.ctrlrange) != self.n_inputs:
             raise InvalidValue(
                 f"ctrlrange has {len(self.ctrlrange)} pairs for {self.n_inputs} inputs; expected one pair (or"
@@ -140,15 +139,18 @@ class Controller(Part):
         return 1 if isinstance(self.inputs, str) else 2
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """Its inputs, a word each, in either era."""
+        return (str(self.inputs),) if self.era == 1 else tuple(self.inputs)
+
+    @property
     def n_inputs(self) -> int:
-        return 1 if isinstance(self.inputs, str) else len(self.inputs)
+        return len(self.words)
 
     @property
     def regulates(self) -> bool:
         """Whether a feedback law makes the voltage."""
-        if isinstance(self.inputs, str):
-            return self.inputs != "voltage"
-        return bool(TORQUE_INPUTS & set(self.inputs))
+        return any(word != "voltage" for word in self.words)
 
     def commands(self, ctrl: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """The inputs within their ranges."""
@@ -160,7 +162,17 @@ class Controller(Part):
         return tuple(u if r is None else clip(u, *r) for u, r in zip(ctrl, ranges, strict=True))
 
     def integrand(self, u: Sequence[Scalar], l: Scalar, x: Scalar, gate: bool) -> Scalar:
-        """What the integral x takes in: the position error, in era 1's other modes the input itself."""
+        """What the integral x takes in: the position error, in era 1's other modes the input itself.
+
+        Args:
+            u: the inputs, within their ranges.
+            l: the actuator's length, gear times position.
+            x: the integral so far.
+            gate: whether at its limit it takes only what leads away from it.
+
+        Returns:
+            Its rate.
+        """
         e = u[0] if self.inputs in ("voltage", "velocity") else u[0] - l
         if self.integral_limit is None or not gate:
             return e
@@ -168,7 +180,18 @@ class Controller(Part):
         return where(x >= most, minimum(e, 0.0), where(x <= -most, maximum(e, 0.0), e))
 
     def regulate(self, motor: Motor, u: Sequence[Scalar], l: Scalar, w: Scalar, x: Scalar) -> Scalar:
-        """The voltage of the feedback law, within its limit; era 1's voltage mode passes through here too."""
+        """The voltage of the feedback law, within its limit; era 1's voltage mode passes through here too.
+
+        Args:
+            motor: whose nameplate the law knows.
+            u: the inputs, within their ranges.
+            l: the actuator's length, gear times position.
+            w: its velocity, gear times the joint's.
+            x: the integral.
+
+        Returns:
+            The voltage [V].
+        """
         kp, kd, ki = self.kp, self.kd, 0.0 if self.ki is None else self.ki
         if self.inputs == "position":
             v = kp * (u[0] - l) + ki * x - kd * w
@@ -187,24 +210,24 @@ class Controller(Part):
 
     def added_voltage(self, u: Sequence[Scalar]) -> Scalar:
         """Era 2's raw voltage, added after the limit."""
-        return u[-1] if not isinstance(self.inputs, str) and "voltage" in self.inputs else 0.0
+        return u[-1] if self.era == 2 and "voltage" in self.inputs else 0.0
 
     def slope(self, motor: Motor) -> float:
         """dv/dw of the feedback law."""
         R, K = motor.resistance, motor.torque_constant
-        if isinstance(self.inputs, str):
-            return {"position": -self.kd, "velocity": -self.kp, "voltage": 0.0}[self.inputs]
+        if self.era == 1:
+            return {"position": -self.kd, "velocity": -self.kp, "voltage": 0.0}[self.words[0]]
         return K - self.kd * R / K if self.regulates else 0.0
 
     def stiffness(self, motor: Motor) -> float:
         """-dv/dl of the feedback law."""
-        if isinstance(self.inputs, str):  # a velocity's integral holds the position that it has come to
-            return {"position": self.kp, "velocity": self.ki or 0.0, "voltage": 0.0}[self.inputs]
+        if self.era == 1:  # a velocity's integral holds the position that it has come to
+            return {"position": self.kp, "velocity": self.ki or 0.0, "voltage": 0.0}[self.words[0]]
         return self.kp * motor.resistance / motor.torque_constant if self.regulates else 0.0
 
 
 def _check_inputs(controller: Controller) -> None:
-    given = tuple(controller.inputs)
+    given = controller.words
     for name in given:
         if name not in ERA_2_INPUTS:
             raise UnknownName("input of era 2 (3.12 on)", name, ERA_2_INPUTS)
@@ -238,6 +261,7 @@ class DcMotor(Part):
     controller: Controller = field(default_factory=Controller)
 
     def check(self) -> None:
+        """Refuse what a dcmotor has no place for."""
         unknown = unknown_effects(self.motor, self.friction)
         if unknown:
             raise InvalidValue(f"MuJoCo's dcmotor does not know {', '.join(unknown)}; leave them out")
@@ -245,7 +269,7 @@ class DcMotor(Part):
     @property
     def lugre(self) -> LuGre | None:
         """Its bristle; None where its friction is drag alone."""
-        return self.friction if isinstance(self.friction, LuGre) else None
+        return cast("LuGre", self.friction) if self.friction.bristle else None
 
     @property
     def heat(self) -> Thermal | None:
@@ -270,7 +294,16 @@ def unknown_effects(motor: Motor, friction: Viscous) -> list[str]:
 
 
 def given_in(owner: Part | None, path: str, names: Iterable[str]) -> list[str]:
-    """Paths of those among some numbers that a part has."""
+    """Those among some numbers that a part has.
+
+    Args:
+        owner: the part.
+        path: what it is called.
+        names: of the numbers, as its fields.
+
+    Returns:
+        Their paths: "motor.iron_loss".
+    """
     return [f"{path}.{name}" for name in names if getattr(owner, name, None) is not None]
 
 
@@ -289,6 +322,7 @@ class DcMotorJoint(Part):
     damping: Viscous = field(default_factory=Viscous)
 
     def torque(self, q: Scalar, v: Scalar) -> Scalar:
+        """Of its load at a position q and a velocity v [N m or N]."""
         load: Callable[[Scalar, Scalar], Scalar] | float = self.load
         return load(q, v) if callable(load) else load
 
@@ -327,7 +361,7 @@ def gains_to_era2(dcmotor: DcMotor) -> ConvertedDcMotor:
     control, motor = dcmotor.controller, dcmotor.motor
     R, K = motor.resistance, motor.torque_constant
     kp, kd, ki = control.kp, control.kd, 0.0 if control.ki is None else control.ki
-    if not isinstance(control.inputs, str):
+    if control.era == 2:
         return ConvertedDcMotor(dcmotor, 1.0)
     if control.inputs == "position":
         return _with(dcmotor, 1.0, inputs=("pos",), kp=kp * K / R, ki=ki * K / R, kd=kd * K / R + K * K / R)
@@ -399,8 +433,8 @@ def recipe(dcmotor: DcMotor) -> Recipe:
 def gains_to_era1(dcmotor: DcMotor) -> ConvertedDcMotor:
     """The era-1 dcmotor with the same voltage in every state."""
     control, motor = dcmotor.controller, dcmotor.motor
-    R, K, inputs = motor.resistance, motor.torque_constant, control.inputs
-    if isinstance(inputs, str):
+    R, K, inputs = motor.resistance, motor.torque_constant, control.words
+    if control.era == 1:
         return ConvertedDcMotor(dcmotor, 1.0)
     if len(inputs) != 1:
         raise InvalidValue(

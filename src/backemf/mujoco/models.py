@@ -34,9 +34,9 @@ class LoadedModel(NamedTuple):
         if control.era == self.era:
             return dcmotor
         if self.era == 2:
-            word: Any = (TO_ERA_2[str(control.inputs)],)
+            word: Any = (TO_ERA_2[control.words[0]],)
             return replace(dcmotor, controller=replace(control, inputs=word))
-        word = TO_ERA_1[control.inputs[-1]]
+        word = TO_ERA_1[control.words[-1]]
         return replace(dcmotor, controller=replace(control, inputs=word, ctrlrange=control.ctrlrange[:1]))
 
 
@@ -162,9 +162,22 @@ def match_joints(pattern: str, names: Collection[str], where: str, also: Collect
 def by_joint(
     wanted: Iterable[str], names: Collection[str], where: str, also: Collection[str] = ()
 ) -> dict[str, str]:
-    """Joint -> the pattern that decides over it, in the order of the patterns: its own name before any
-    regular
-    expression, and a later one before an earlier."""
+    """The pattern that decides over each joint: its own name before any regular expression, and a later one
+    before an earlier.
+
+    Args:
+        wanted: names and regular expressions.
+        names: joints of the model.
+        where: the model in words.
+        also: joints that only their own name means.
+
+    Returns:
+        Joint -> pattern, in the order of the patterns.
+
+    Raises:
+        UnknownName: a pattern means no joint.
+        InvalidValue: it is no joint and no regular expression.
+    """
     patterns = [*wanted]
     meant = {pattern: match_joints(pattern, names, where, also) for pattern in patterns}
     deciding = {joint: pattern for pattern in patterns for joint in meant[pattern]}

@@ -19,9 +19,8 @@ from ..physics.maths import Scalar, absolute, clip, exp, is_number, where
 from ..physics.motor import Motor
 from ..physics.quantity import present
 from .dcmotor import (
-    Controller as Controller,
     DcMotor as DcMotor,
-    DcMotorJoint as DcMotorJoint,
+    DcMotorJoint,
     Engine as Engine,
     Rules as Rules,
     initial_state as initial_state,
@@ -47,7 +46,20 @@ class Moment(NamedTuple):
 
 
 def moment(dcmotor: DcMotor, engine: Engine, state: State, ctrl: Sequence[Scalar]) -> Moment:
-    """Rates of the activations, and the force, at the joint's position and velocity."""
+    """Rates of the activations, and the force, at the joint's position and velocity.
+
+    Args:
+        dcmotor: the actuator.
+        engine: the version of MuJoCo, and its time step.
+        state: position and velocity of the joint, and the activations, by name.
+        ctrl: a number for each input of its controller.
+
+    Returns:
+        What the actuator does, on its own side of the gear.
+
+    Raises:
+        InvalidValue: its inputs are of another era than the engine's, or ctrl of another length.
+    """
     motor, controller, rule, h = dcmotor.motor, dcmotor.controller, engine.rules, engine.timestep
     lugre, heat = dcmotor.lugre, dcmotor.heat
     if controller.era != rule.era:
@@ -133,8 +145,18 @@ def _exp_of_c(x: Any) -> Any:
 
 
 def advance(dcmotor: DcMotor, engine: Engine, state: State, rates: State, w: Scalar) -> dict[str, Scalar]:
-    """The activations after a step: exact exponentials for current and bristle (bent by velocity w),
-    Euler for the rest."""
+    """The activations after a step: exact exponentials for current and bristle, Euler for the rest.
+
+    Args:
+        dcmotor: the actuator.
+        engine: the version of MuJoCo, and its time step.
+        state: where the step begins, by name.
+        rates: of the activations.
+        w: velocity that bends the bristle, on the actuator's side of the gear.
+
+    Returns:
+        The activations by name.
+    """
     motor, lugre, controller, h = dcmotor.motor, dcmotor.lugre, dcmotor.controller, engine.timestep
     after = {name: state[name] + h * rates[name] for name in states(dcmotor)}
     if controller.ki is not None and controller.integral_limit is not None:
@@ -183,7 +205,21 @@ def drag_slope(friction: Viscous, v: Scalar) -> Scalar:
 def step(
     dcmotor: DcMotor, joint: DcMotorJoint, engine: Engine, state: State, ctrl: Sequence[Scalar]
 ) -> dict[str, Scalar]:
-    """The state one time step later."""
+    """The state one time step later.
+
+    Args:
+        dcmotor: the actuator.
+        joint: what it drives.
+        engine: the version of MuJoCo, its integrator and time step.
+        state: position and velocity of the joint, and the activations, by name.
+        ctrl: a number for each input of its controller.
+
+    Returns:
+        The same names with their new numbers.
+
+    Raises:
+        InvalidValue: its inputs are of another era than the engine's, or ctrl of another length.
+    """
     N, h, q, v = dcmotor.gear, engine.timestep, state["position"], state["velocity"]
     M = joint.inertia + joint.armature + N * N * dcmotor.motor.rotor_inertia
 

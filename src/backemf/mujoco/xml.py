@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import re
 import xml.parsers.expat as expat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +39,21 @@ class Edit(NamedTuple):
 def scan(
     path: Path, folder: Path | None = None, parent: str = "", seen: tuple[Path, ...] = ()
 ) -> list[Element]:
-    """Every element of a file and of the files it includes, in order."""
+    """Every element of a file and of the files it includes, in order.
+
+    Args:
+        path: of the file.
+        folder: from which includes are named; None: the file's own.
+        parent: tag around what the file holds.
+        seen: files that include it.
+
+    Returns:
+        The elements.
+
+    Raises:
+        MissingValue: there is no such file.
+        InvalidValue: it is no XML in UTF-8, or includes itself.
+    """
     folder = path.parent if folder is None else folder
     try:
         content = path.read_bytes()
@@ -105,43 +119,95 @@ def with_attributes(tag: bytes, changes: dict[str, str]) -> bytes:
     return tag
 
 
+def without_attribute(tag: bytes, name: str) -> bytes:
+    """A start tag without an attribute; every other byte stays."""
+    return re.sub(rb"\s" + name.encode() + rb"\s*=\s*(\"[^\"]*\"|'[^']*')", b"", tag, count=1)
+
+
 def apply_edits(edits: Sequence[Edit]) -> dict[Path, bytes]:
-    """The files that edits change, with all of them made."""
+    """The files that edits change, with all of them made; what goes to one place stands there in order."""
     files: dict[Path, bytes] = {}
-    for where, begin, end, text in sorted(edits, key=lambda e: (str(e[0].file), -e[1])):
+    from_behind = sorted(reversed(edits), key=lambda e: (str(e.where.file), -e.start, e.end == e.start))
+    for where, begin, end, text in from_behind:
         content = files.get(where.file, where.file.read_bytes())
         files[where.file] = content[:begin] + text + content[end:]
     return files
 
 
-def compile_edited(
-    mujoco: Any, path: Path, files: dict[Path, bytes], load: Callable[[str], Any] | None = None
-) -> Any:
-    """The edited model, from temporary files beside the user's:
-    untouched includes and assets stay where they are. `load` makes a model of a path, instead of MuJoCo."""
-    temporary: list[Path] = []
+def relocate(
+    path: Path, files: Mapping[Path, bytes], place: Path, temporary: bool = False
+) -> dict[Path, bytes]:
+    """A model's file under another name, and copies of the included files that changed, to include.
 
-    def copy_file(file: Path) -> Path | None:
-        """A copy of a file with its edits, including copies where those changed; None where nothing did."""
-        content, changed = files.get(file, file.read_bytes()), file in files
+    Args:
+        path: of the model.
+        files: content of those of its files that were edited.
+        place: of the result. In another folder, files that did not change are copied too.
+        temporary: under names that nobody else has.
+
+    Returns:
+        Content by place, the model first.
+    """
+    moved: dict[Path, bytes] = {}
+    elsewhere = place.parent.resolve() != path.parent.resolve()
+
+    def copy_file(file: Path, to: Path | None) -> Path | None:
+        """Where a copy of a file goes; None where nothing in it or below it changed."""
+        content, changed = files.get(file, file.read_bytes()), file in files or to is not None or elsewhere
         includes = [e for e in parse_elements(content, file) if e.tag == "include" and "file" in e.attributes]
         for e in reversed(includes):
-            fresh = copy_file(path.parent / e.attributes["file"])
+            given = Path(e.attributes["file"])
+            fresh = copy_file(path.parent / given, None)
             if fresh is not None:
-                name = {"file": (Path(e.attributes["file"]).parent / fresh.name).as_posix()}
+                name = {"file": (fresh.name if elsewhere else (given.parent / fresh.name).as_posix())}
                 tag = with_attributes(content[e.start : e.opened], name)
                 content, changed = content[: e.start] + tag + content[e.opened :], True
         if not changed:
             return None
-        temporary.append(beside(file, file.suffix))
-        temporary[-1].write_bytes(content)
-        return temporary[-1]
+        if to is None:
+            to = file.with_name(f"{place.stem}_{file.name}")
+            to = place.parent / to.name if elsewhere else to
+        to = beside(to, to.suffix) if temporary else to
+        moved[to] = content
+        return to
 
+    main = copy_file(path, place)
+    assert main is not None
+    return {main: moved.pop(main), **moved}
+
+
+def compile_edited(
+    mujoco: Any,
+    path: Path,
+    files: Mapping[Path, bytes],
+    load: Callable[[str], Any] | None = None,
+    at: Path | None = None,
+) -> Any:
+    """The edited model, from temporary files beside the user's: untouched includes and assets stay where they
+    are.
+
+    Args:
+        mujoco: the package.
+        path: of the model.
+        files: content of those of its files that were edited.
+        load: makes a model of a path, instead of MuJoCo.
+        at: where the model is to be written, if not in its own folder.
+
+    Returns:
+        The compiled model.
+
+    Raises:
+        InvalidValue: in MuJoCo's own words, why it does not compile.
+    """
+    temporary = relocate(path, files, at or path, temporary=True)
     try:
-        return (load or mujoco.MjModel.from_xml_path)(str(copy_file(path) or path))
+        for place, content in temporary.items():
+            place.write_bytes(content)
+        return (load or mujoco.MjModel.from_xml_path)(str(next(iter(temporary))))
     except ValueError as error:
+        where = "" if at is None else f" from {str(at.parent)!r}"
         raise InvalidValue(
-            f"the edited {path.name} does not compile with MuJoCo {mujoco.__version__}:"
+            f"the edited {path.name} does not compile{where} with MuJoCo {mujoco.__version__}:"
             f" {' '.join(str(error).split())}"
         ) from None
     finally:

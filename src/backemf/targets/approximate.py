@@ -20,6 +20,8 @@ COARSE = 1e-3
 PULL = 0.1
 """How hard numbers are held to their closed forms: doubling one must save this share of the error. Motions
 that say little about a number would otherwise send it far away, and the export would be poor outside them."""
+FEW = 6
+"""Evaluations of a search that starts from the best numbers of a similar actuator."""
 Tuned = Callable[[Mapping[str, float]], Actuator]
 """An actuator for the settings of the drive during a recording."""
 
@@ -40,7 +42,16 @@ def with_settings(actuator: Actuator) -> Tuned:
 def positions(
     actuator: Actuator | Tuned, motions: Sequence[ReferenceMotion], substeps: Sequence[int] | None = None
 ) -> np.ndarray:
-    """Positions of every motion, one after the other; to tolerance, or with these steps in a sample."""
+    """Run every motion.
+
+    Args:
+        actuator: or one for each setting of the drive.
+        motions: what it is asked to do.
+        substeps: steps in a sample, for each motion; None: as many as the tolerance needs.
+
+    Returns:
+        Positions, one motion after the other [rad or m].
+    """
     return np.concatenate([run.position for run in _runs(actuator, motions, substeps)])
 
 
@@ -69,6 +80,7 @@ def _runs(
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> Difference:
+    """How far two sets of positions are apart; infinitely where one ran away."""
     d = np.asarray(a) - np.asarray(b)
     if not np.isfinite(d).all():
         return Difference(float("inf"), float("inf"))
@@ -98,9 +110,22 @@ def best(
     reference: np.ndarray,
     motions: Sequence[ReferenceMotion],
     most: int = 25,
+    near_by: Sequence[float] | None = None,
 ) -> BestNumbers:
-    """Numbers x >= 0 with which `make(x)` comes closest to the rich positions;
-    the start is kept where nothing is better."""
+    """Numbers x >= 0 with which `make(x)` comes closest to the rich positions.
+
+    Args:
+        make: an actuator, or one for each setting of the drive, of such numbers.
+        x0: their closed forms, kept where nothing is better.
+        scale: what counts as one of each.
+        reference: positions of the rich actuator [rad or m], of all motions.
+        motions: over which they are compared.
+        most: evaluations from each start.
+        near_by: the best numbers of an actuator that is nearly the same: the one start then.
+
+    Returns:
+        The numbers, and how far they are off.
+    """
     from scipy.optimize import least_squares
 
     x0_, size = np.asarray(x0, float), np.asarray(scale, float)
@@ -119,8 +144,11 @@ def best(
 
     tried: list[Any] = []
     how: dict[str, Any] = {"bounds": (0.0, np.inf), "diff_step": 3e-3, "max_nfev": most}
-    for nudge in (1.0, 1.2):  # a second start, since sticking makes steps in the errors
-        y0 = np.maximum(y_start, 1e-3) * nudge
+    # a second start, since sticking makes steps in the errors
+    starts = [nudge * np.maximum(y_start, 1e-3) for nudge in (1.0, 1.2)]
+    if near_by is not None:
+        starts, how["max_nfev"] = [np.maximum(np.asarray(near_by) / size, 1e-3)], FEW
+    for y0 in starts:
         tried.append(least_squares(residual, y0, x_scale=np.maximum(y0, 0.1), **how))
     least = min(tried, key=lambda r: r.cost)
     if not least.cost < 0.5 * float(np.sum(residual(y_start) ** 2)):

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InvalidValue, MissingValue, UnknownName
+from ..findings import Finding
 from ..physics import drive as drives, steady
 from ..physics.actuator import Actuator
 from ..physics.drive import Drive
@@ -81,6 +82,19 @@ MODELS: dict[str, tuple[type[Coulomb], dict[str, str]]] = {
 }
 """Each model's friction and its keys -> our fields; `friction_stribeck` is what rest adds to `friction_base`.
 """
+FIRMWARE: dict[str, dict[str, float]] = {
+    "mx64": {"vin": 15.0, "kp": 32.0, "error_gain": 0.158, "max_pwm": 0.9625},
+    "mx106": {"vin": 15.0, "kp": 32.0, "error_gain": 0.158, "max_pwm": 0.9625},
+    "xl320": {"vin": 7.5, "kp": 32.0, "error_gain": 0.05048199, "max_pwm": 1.0},
+    "xl330": {"vin": 7.5, "kp": 400.0, "max_pwm": 1.0},
+    "xl330i": {"vin": 7.5, "kp": 400.0, "error_gain": 0.01},
+    "erob80_100": {},
+    "erob80_50": {},
+    "sts3215": {"vin": 7.4, "kp": 32.0, "error_gain": 0.166, "max_pwm": 0.97},
+    "unitree_go1": {},
+}
+"""Actuators that BAM has, and what its code says of their firmware: better-actuator-models 1.0.2,
+bam/actuators.py and bam/*/actuator.py."""
 NEAREST = {"viscous": "m1", "coulomb": "m1", "stribeck": "m2", "lugre": "m2", "load-lugre": "m4"}
 """The model of a friction that has another name there."""
 
@@ -165,12 +179,13 @@ def _model_of(friction: Viscous) -> str:
     )
 
 
-def parameters(actuator: Actuator, name: str) -> dict[str, Any]:
+def parameters(actuator: Actuator, name: str, offset: float | None = None) -> dict[str, Any]:
     """BAM's parameters of an actuator, at the output.
 
     Args:
         actuator: of a friction that BAM has, or one near it.
         name: BAM's of the actuator.
+        offset: q_offset [rad]; None where it is not known.
     """
     motor, gearbox, friction = actuator.motor, actuator.gearbox, actuator.friction
     model = _model_of(friction)
@@ -189,6 +204,7 @@ def parameters(actuator: Actuator, name: str) -> dict[str, Any]:
         "kt": abs(gearbox.ratio) * K_t,
         "R": R / gearbox.n_motors,
         "armature": steady.armature(actuator),
+        **({} if offset is None else {"q_offset": offset}),
         **{key: fields[field] for key, field in MODELS[model][1].items()},
         "model": model,
         "actuator": name,
@@ -251,10 +267,50 @@ LACKS = (
 
 
 def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
-    content, losses = parameters(actuator, request.joint), spec.losses(actuator, request)
-    drive = replace(actuator.drive, **actuator.drive.without_push)
+    name = request.bam_name or request.joint
+    content, losses = parameters(actuator, name, request.q_offset), spec.losses(actuator, request)
+    drive = replace(actuator.drive, **_without_law(actuator.drive), **actuator.drive.without_push)
     carried = replace(parse(content, drive=drive).actuator, motion=actuator.motion)
-    return TargetLaw(content, carried, weigh_losses(actuator, carried, losses, request))
+    costs = weigh_losses(actuator, carried, losses, request)
+    return TargetLaw(content, carried, costs, (_firmware_finding(actuator, name),))
+
+
+def _without_law(drive: Drive) -> dict[str, None]:
+    """Fields of a drive that BAM's code has nothing for."""
+    return {name: None for name in ("delay", "slew", "deadband", "period") if getattr(drive, name, None)}
+
+
+def _firmware_finding(actuator: Actuator, name: str) -> Finding:
+    """That voltage and gains are BAM's own; or that BAM will not load the file."""
+    if name not in FIRMWARE:
+        return Finding(
+            code="bam_name_unknown",
+            text=f"BAM has no actuator {name!r}, and loads no file of an actuator that it does not have.",
+            remedy=f"say which one it is with --bam-name or bam_name=: {', '.join(FIRMWARE)}",
+        )
+    theirs, ours = FIRMWARE[name], {**_registers(actuator)}
+    words = ", ".join(f"{key} {value:g}" for key, value in theirs.items()) or "a law of its own"
+    other = ", ".join(
+        f"{key} {ours[key]:g}"
+        for key, value in theirs.items()
+        if key in ours and abs(ours[key] - value) > 1e-3 * abs(value)
+    )
+    return Finding(
+        code="bam_own_firmware",
+        text=f"voltage and gains are not in BAM's file but in its code: {name} has {words}"
+        + (f"; this actuator has {other}." if other else "."),
+        remedy="set them on model.actuator after bam.load_model" if other else "nothing",
+        numbers=theirs,
+    )
+
+
+def _registers(actuator: Actuator) -> dict[str, float]:
+    """Supply, gains and duty of a servo in BAM's words; of a drive that is none, nothing."""
+    own = actuator.parameters
+    names = {"vin": "supply", "kp": "proportional", "error_gain": "firmware_gain", "max_pwm": "duty_limit"}
+    if "drive.firmware_gain" not in own:
+        return {}
+    return {key: own[f"drive.{name}"] for key, name in names.items() if f"drive.{name}" in own}
 
 
 def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
@@ -279,8 +335,12 @@ SPEC = TargetSpec(
         *NUMBERS,
         *LACKS,
         NO_PUSH_ROW,
-        Row("drive", "-", "the firmware's law is code in BAM"),
-        Row("-", "q_offset", "a property of one recording's mounting; read as a note"),
+        drop("drive.delay", "every command counts at once"),
+        drop("drive.slew", "the setpoint jumps"),
+        drop("drive.deadband", "every error counts"),
+        PERIOD_ROW,
+        Row("drive", "-", "the rest of the firmware's law is code in BAM"),
+        Row("-", "q_offset", "the zero of the recordings' mounting: as a fit, a file or `q_offset` says"),
     ),
     file="{joint}.json",
     template="",
@@ -387,12 +447,10 @@ def _largest_current(actuator: Actuator, kt: float) -> float:
 def _carried_actuator(actuator: Actuator, content: dict[str, Any], most: float, delay: float) -> Actuator:
     """The same law as an actuator."""
     drive = actuator.drive
-    gone: dict[str, Any] = {
-        name: None for name in ("slew", "deadband", "period") if getattr(drive, name, None)
-    }
+    gone: dict[str, Any] = {**_without_law(drive)}
     gone |= {n: None for n in ("derivative", "volt_seconds_per_radian") if getattr(drive, n, None)}
     gone |= {**drive.without_integral, **drive.without_push}
-    plain = replace(drive, **gone, delay=delay or None)
+    plain = replace(drive, **gone | {"delay": delay or None})
     made = parse(content, drive=plain).actuator
     limits = Limits(current=most) if most else None
     return replace(made, motor=replace(made.motor, limits=limits), motion=actuator.motion)

@@ -34,7 +34,7 @@ from ..physics.joint_law import NO_EMF, JointLaw, capability
 from .approximate import best, positions
 from .drake import inputs_at, parse_plant, run_case, simulator
 from .mujoco.dcmotor_target import attributes
-from .mujoco.into import EditedModel
+from .mujoco.edited_model import EditedModel
 from .reference_motions import SimulationCase, motions_of, reference_inertia
 from .result import Account, Export, Request, number, xml_comment
 from .spec import (
@@ -411,7 +411,7 @@ def into_urdf(exports: Mapping[str, Export], path: Path | str) -> EditedModel:
 
     path = Path(path)
     elements = scan(path)
-    named = named_joints(elements, "robot", path)
+    named = named_joints(elements, ("robot",))
     edits, changes, content = [], [], path.read_bytes()
     attributes_of: dict[str, list[str]] = {}
     for row in URDF.rows:

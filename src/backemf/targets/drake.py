@@ -73,7 +73,20 @@ class ParsedPlant(NamedTuple):
 
 
 def parse_plant(text: str, language: str, joint: str, timestep: float) -> ParsedPlant:
-    """The file as Drake reads it; InvalidValue with Drake's own words where it cannot."""
+    """The file as Drake reads it.
+
+    Args:
+        text: of the file.
+        language: "urdf" or "sdf".
+        joint: its name there.
+        timestep: of the discrete plant [s].
+
+    Returns:
+        The plant, the joint and its actuator.
+
+    Raises:
+        InvalidValue: Drake cannot read it; its own words say why.
+    """
     multibody = _drake()
     plant = multibody.plant.MultibodyPlant(timestep)
     plant.SetUseSampledOutputPorts(False)  # a step is then one plain discrete update
@@ -114,8 +127,17 @@ def _check(plant: ParsedPlant) -> None:
 
 
 def run_case(parsed_plant: ParsedPlant, case: SimulationCase, beside: Beside | None = None) -> np.ndarray:
-    """Positions at the case's moments. Its targets go to the file's own controller and actuator; with a
-    controller beside the file, what that asks for goes to the actuator instead."""
+    """Run a case in Drake.
+
+    Args:
+        parsed_plant: the file as Drake read it.
+        case: what is asked for and when, and the bench.
+        beside: a controller beside the file, whose effort goes to the actuator; without it targets go to the
+            file's own.
+
+    Returns:
+        Positions at the case's moments [rad or m].
+    """
     _check(parsed_plant)
     plant, joint, actuator = parsed_plant
     free = np.full(1, math.inf)  # the range of the stand-in: the bench has no stops
@@ -163,6 +185,7 @@ class PlantInputs(NamedTuple):
 
 
 def inputs_at(case: SimulationCase, k: int) -> PlantInputs:
+    """What is sent at moment k of a case."""
     sent = {
         name: factor * float(case.command[name][k])
         for name, factor in case.ctrl.items()

@@ -8,11 +8,12 @@ the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, cast, overload
 
 from ..datasheets.datasheet import Datasheet
-from ..datasheets.parts import CataloguePart, part
+from ..datasheets.parts import part
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..logs.log import Log
@@ -21,25 +22,28 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..registry import load
 from ..results.fit_result import Fit
-from .export_options import DRAWING as DRAWING, METHODS, ExportOptions, scopes_of
+from .export_options import METHODS, ExportOptions, FileOptions, bam_names, scopes_of
+from .fingerprint import sign_numbers
 from .result import (
     NOT_RUN as NOT_RUN,
-    NOTHING_LOST as NOTHING_LOST,
-    Account as Account,
     Effect as Effect,
     Export as Export,
     Request as Request,
-    changed_numbers as changed_numbers,
     complete as complete,
     hash_comment as hash_comment,
     header as header,
     number as number,
-    request_of as request_of,
     xml_comment as xml_comment,
 )
-from .table import TARGETS as TARGETS, Target as Target
-from .write import write_target
+from .table import TARGETS as TARGETS
 
+if TYPE_CHECKING:
+    from .mujoco.edited_model import EditedModel
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+Exported = Actuator | Fit | Datasheet | Mapping[str, Any]
+"""What is written: one actuator in some form, or several by joint."""
 SEVERAL = ("mujoco-plugin",)
 """Targets whose files hold several actuators."""
 SHORTEST, LONGEST = 1e-5, 1.0
@@ -76,14 +80,13 @@ def _mujoco_version() -> str:
     return str(mujoco.__version__)
 
 
-def run_export(
-    actuator: Actuator | Fit | Datasheet | Mapping[str, Any], to: str, options: ExportOptions
-) -> Any:
+def run_export(actuator: Exported, to: str, options: ExportOptions) -> Export | EditedModel:
     """Write an actuator for a target.
 
     Args:
         actuator: one, the fit of one, a datasheet; with `into` also a mapping from joints, or a robot's fit.
         to: a target by name, with a version where it has several: "mujoco", "mujoco@3.12", "warp@mjlab".
+        options: how; `into` names the model that the actuator goes into.
 
     Returns:
         An `Export`: files and what they cannot hold; with `into` the edited model.
@@ -92,18 +95,47 @@ def run_export(
         UnknownName: of a target, version, method or integrator.
         InvalidValue: of a number out of range, or an option that does not apply to the target.
     """
-    name, version = parse_target(to)
-    options.check(scopes_of(name, options.into), name if options.into is None else f"{name} into a model")
-    parts = _exported_parts(actuator, name, options)
-    _check_numbers(options)
-    _check_parts(parts, options)
-    request = _request_for(name, version, parts, options)
-    made = _write(parts, request, options)
-    if options.into is not None or not options.replay:
+    if options.into is None:
+        return _export_files(actuator, to, options)
+    parts, request = _prepare(actuator, to, options)
+    from .mujoco.into import edit_model
+    from .mujoco.robots import robot_edited
+
+    target, how = module_of(request.target), {"replay": options.replay, "unknown": parts.unknown}
+    if parts.robot is not None and request.target in ("mujoco", "mujoco-classic"):
+        return robot_edited(parts.robot, options.into, request, target, ground=options.ground, **how)
+    return edit_model(parts.actuators, options.into, request, target, **how)
+
+
+def _export_files(actuator: Exported, to: str, options: ExportOptions) -> Export:
+    """Files of their own, run where that is asked for."""
+    parts, request = _prepare(actuator, to, options)
+    target, several = module_of(request.target), len(parts.actuators) > 1
+    made: Export = (
+        target.several(parts.actuators, request)
+        if several
+        else target.write(parts.actuators[parts.joint], request)
+    )
+    made = sign_numbers(made)
+    if not options.replay:
         return made
     from .replay import replay_export
 
     return replay_export(made, request.logs or None)
+
+
+def _prepare(actuator: Any, to: str, options: ExportOptions) -> tuple[ExportedParts, Request]:
+    """What is to be exported, and how, once both were checked."""
+    name, version = parse_target(to)
+    robot = bool(getattr(actuator, "joints", None))
+    what = name if options.into is None else f"{name} into a model"
+    options.check(scopes_of(name, options.into, robot), what)
+    parts = _exported_parts(actuator, name, options)
+    if name == "bam" and options.q_offset is None and isinstance(actuator, Fit):
+        options = replace(options, q_offset=actuator.zero)
+    _check_numbers(options)
+    _check_parts(parts, options)
+    return parts, _request_for(name, version, parts, options)
 
 
 class ExportedParts(NamedTuple):
@@ -121,37 +153,34 @@ class ExportedParts(NamedTuple):
 
 def _exported_parts(actuator: Any, target: str, options: ExportOptions) -> ExportedParts:
     """Fits, datasheets and actuators as actuators by joint."""
-    joint, into = options.joint, options.into
-    robot = actuator if isinstance(actuator, Fit) and actuator.joints else None
-    whole = into is not None or target in SEVERAL
+    robot = actuator if getattr(actuator, "joints", None) else None
     if robot is not None:
-        actuator = robot.actuators if whole else _of_joint(robot, joint, target)
-    several = isinstance(actuator, Mapping)
-    given = dict(actuator) if several else {joint: actuator}
-    if several and into is None and given:
-        joint = _first_of_several(given, target)
+        whole = options.into is not None or target in SEVERAL
+        actuator = robot.actuators if whole else _of_joint(robot, options.joint, target)
+    given, joint = _given_by_joint(actuator, target, options)
     sheets = {k: part(v) for k, v in given.items() if isinstance(v, Datasheet)}
-    actuators = {k: _actuator(sheets.get(k, v)) for k, v in given.items()}
-    if not actuators:
+    return ExportedParts(
+        actuators={k: _actuator(sheets.get(k, v)) for k, v in given.items()},
+        robot=robot,
+        joint=joint,
+        findings=(*options.findings, *(f for sheet in sheets.values() for f in sheet.findings)),
+        unknown={**{k: sheet.unknown for k, sheet in sheets.items()}, **(options.unknown or {})},
+    )
+
+
+def _given_by_joint(actuator: Any, target: str, options: ExportOptions) -> tuple[dict[str, Any], str]:
+    """(what was given, by joint; the joint that the file is named after)."""
+    if not isinstance(actuator, Mapping):
+        return {options.joint: actuator}, options.joint
+    if not actuator:
         raise MissingValue("export got no actuators; expected joints and their actuators")
-    return ExportedParts(actuators, robot, joint, *_known_of(sheets, options))
-
-
-def _known_of(
-    sheets: Mapping[str, CataloguePart], options: ExportOptions
-) -> tuple[tuple[Finding, ...], dict[str, Sequence[str]]]:
-    """(findings, paths that are not known by joint) of datasheets and of who asks."""
-    findings = (*options.findings, *(f for sheet in sheets.values() for f in sheet.findings))
-    return findings, {**{k: sheet.unknown for k, sheet in sheets.items()}, **(options.unknown or {})}
-
-
-def _first_of_several(given: Mapping[str, Any], target: str) -> str:
-    """The joint that names a file of several actuators."""
+    if options.into is not None:
+        return dict(actuator), options.joint
     if target not in SEVERAL:
         raise InvalidValue(
             "export got several actuators; expected one, or `into` for a model with their joints"
         )
-    return next(iter(given))
+    return dict(actuator), next(iter(actuator))
 
 
 def _check_parts(parts: ExportedParts, options: ExportOptions) -> None:
@@ -184,33 +213,35 @@ def _request_for(target: str, version: str, parts: ExportedParts, options: Expor
         logs=given_logs(options.logs) or (),
         spread=options.spread,
         findings=parts.findings,
+        bam_name=options.bam_name,
+        q_offset=options.q_offset,
     )
 
 
-def _write(parts: ExportedParts, request: Request, options: ExportOptions) -> Any:
-    """The files of a target, or the model that they go into."""
-    target, into = module_of(request.target), options.into
-    how: dict[str, Any] = {"replay": options.replay, "unknown": parts.unknown}
-    if into is not None and parts.robot is not None and request.target in ("mujoco", "mujoco-classic"):
-        from .mujoco.robots import robot_edited
+class ExportVerb(Protocol[P, Q]):
+    """`export` as type checkers see it: files of their own are an `Export`; with `into` it may be either."""
 
-        return robot_edited(parts.robot, into, request, target, **how)
-    if into is not None:
-        from .mujoco.into import edit_model
-
-        return edit_model(parts.actuators, into, request, target, **how)
-    if len(parts.actuators) > 1:
-        return target.several(parts.actuators, request)
-    return write_target(target, parts.actuators[parts.joint], request)
+    @overload
+    def __call__(self, actuator: Exported, to: str, *args: P.args, **how: P.kwargs) -> Export: ...
+    @overload
+    def __call__(
+        self, actuator: Exported, to: str, *args: Q.args, **how: Q.kwargs
+    ) -> Export | EditedModel: ...
 
 
-export = takes(ExportOptions)(run_export)
+def _as_verb(files: Callable[P, FileOptions], every: Callable[Q, ExportOptions]) -> ExportVerb[P, Q]:
+    return cast("ExportVerb[P, Q]", takes(every)(run_export))
+
+
+export = _as_verb(FileOptions, ExportOptions)
 
 
 def _check_numbers(options: ExportOptions) -> None:
     """Refuse names that nobody knows and numbers out of range."""
     if options.method not in METHODS:
         raise UnknownName("method", options.method, METHODS)
+    if options.bam_name is not None and options.bam_name not in bam_names():
+        raise UnknownName("actuator of BAM", options.bam_name, bam_names())
     if options.integrator not in INTEGRATORS:
         raise UnknownName("integrator", options.integrator, INTEGRATORS)
     if not SHORTEST <= options.timestep <= LONGEST:
@@ -236,11 +267,11 @@ def _of_joint(fit: Fit, joint: str, target: str) -> Fit:
 
 
 def _actuator(given: Any) -> Actuator:
-    if isinstance(given, Fit | CataloguePart):
-        return given.actuator
-    if not isinstance(given, Actuator):
+    """An actuator, or that of a fit or a part."""
+    actuator = getattr(given, "actuator", given)
+    if not isinstance(actuator, Actuator):
         raise InvalidValue(f"export got a {type(given).__name__}; expected an Actuator, a Fit or a Datasheet")
-    return given
+    return actuator
 
 
 def given_logs(logs: Iterable[Log] | Log | None) -> tuple[Log, ...] | None:

@@ -24,8 +24,12 @@ DRAWING = ("torch", "warp")
 """Targets whose files draw from a spread."""
 MUJOCO = ("mujoco", "mujoco-classic", "mujoco-live", "mujoco-plugin", "mjlab")
 """Targets that MuJoCo runs."""
+WITH_GROUND = ("mujoco", "mujoco-classic")
+"""Targets that can hold the table or floor that the fit of a robot found."""
 WITH_PLAY = ("mujoco", "mujoco-classic")
 """Targets that can hold a gearbox's play."""
+BAM = Scope("bam", "the target bam")
+ROBOT = Scope("robot", "the fit of a robot into its MJCF", "the fit of a robot with --into its MJCF")
 INTO = Scope("into", "exports into a model: give into=", "exports into a model: give --into FILE")
 FILE = Scope("file", "files of their own; a model has its own", "files of their own; a model has its own")
 SPREAD = Scope("spread", f"the targets {' and '.join(DRAWING)}")
@@ -47,23 +51,36 @@ def integrator_names() -> list[str]:
     return list(INTEGRATORS)
 
 
-def scopes_of(target: str, into: object = None) -> set[str]:
+def bam_names() -> list[str]:
+    """Actuators that BAM has in its code."""
+    from .bam import FIRMWARE
+
+    return list(FIRMWARE)
+
+
+def scopes_of(target: str, into: object = None, robot: bool = True) -> set[str]:
     """Which options apply to an export.
 
     Args:
         target: its name, without a version.
         into: the model that it goes into; None for a file of its own.
+        robot: whether it is, or may be, the fit of a robot.
+
+    Returns:
+        Kinds of the scopes.
     """
     own = into is None
     applying = {"file": own, "into": not own, "spread": target in DRAWING, "play": target in WITH_PLAY}
+    applying["bam"] = target == "bam"
+    applying["robot"] = robot and not own and target in WITH_GROUND
     return {
         kind for kind, applies in (applying | {"integrated": own and target in MUJOCO}).items() if applies
     }
 
 
 @options
-class ExportOptions(Options):
-    """Keywords of `be.export`."""
+class FileOptions(Options):
+    """Keywords of `be.export` for files of their own."""
 
     situation: ClassVar[str] = "this is an export to {}"
 
@@ -107,11 +124,34 @@ class ExportOptions(Options):
         applies_to=SPREAD,
         cli=HIDDEN,
     )
+    bam_name: str | None = option(
+        default=None,
+        help="Which of BAM's actuators it is: {choices}. BAM loads no other file.",
+        choices=bam_names,
+        applies_to=BAM,
+    )
+    q_offset: float | None = option(
+        default=None,
+        help="BAM's q_offset [rad], from the joint's zero to the recordings'; without it, as the fit or the"
+        " file says.",
+        applies_to=BAM,
+    )
     replay: bool = option(
         default=True,
         help="Run the written file in its simulator and say so in its header.",
         cli="--replay/--no-replay",
     )
+    findings: Sequence[Finding] = option(
+        default=(),
+        help="What is known about the numbers, such as a gain that no sheet prints; it goes into the header.",
+        cli=HIDDEN,
+    )
+
+
+@options
+class ExportOptions(FileOptions):
+    """Keywords of `be.export`."""
+
     into: Path | str | None = option(
         default=None,
         help="Put it into this MJCF or URDF for the joints' old actuators; with -o the result is another"
@@ -120,14 +160,15 @@ class ExportOptions(Options):
         " robot.",
         parse=parse_file,
     )
+    ground: bool = option(
+        default=True,
+        help="Of a robot's fit: put the table or floor that its recordings show into the model.",
+        applies_to=ROBOT,
+        cli="--ground/--no-ground",
+    )
     unknown: Mapping[str, Sequence[str]] | None = option(
         default=None,
         help="By joint, paths of what an actuator does not really know; those numbers stay the model's.",
         applies_to=INTO,
-        cli=HIDDEN,
-    )
-    findings: Sequence[Finding] = option(
-        default=(),
-        help="What is known about the numbers, such as a gain that no sheet prints; it goes into the header.",
         cli=HIDDEN,
     )

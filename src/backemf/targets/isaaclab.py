@@ -92,8 +92,16 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
 
 
 def candidate(actuator: Actuator, request: Request, late: bool = True) -> tuple[Candidate, Account]:
-    """The best numbers for a straight torque-speed line, or with a delay for a plain law behind it where that
-    is closer (`late`); and what they lose."""
+    """The best numbers for a straight torque-speed line, or for a plain law behind a delay.
+
+    Args:
+        actuator: the whole one.
+        request: the motions and the clock that it is judged over.
+        late: whether a law behind a delay may be taken where that is closer.
+
+    Returns:
+        The numbers, and what they lose.
+    """
     drive = actuator.drive
     bare, losses = reduce_by(BARE, actuator, request)
     reduced_actuator, more, _ = reduce_actuator(bare, request._replace(backlash=False), 1)
@@ -270,8 +278,18 @@ IDEAL = ("IdealPDActuatorCfg", "ImplicitActuatorCfg", "DelayedPDActuatorCfg")
 def read(path: Path | str, name: str | None = None, hint: str | None = None) -> ConfiguredActuator:
     """The actuator of a `DCMotorCfg(...)`, or of a configuration without a torque-speed line, in a file.
 
-    Nothing is run: the arguments must be plain numbers. `name` chooses among several by the variable or key
-    they are given to, or by a joint that they drive; `hint` too where it is one of those.
+    Nothing is run: the arguments must be plain numbers.
+
+    Args:
+        path: of the file.
+        name: chooses among several, by the variable or key they are given to, or by a joint that they drive.
+        hint: the same, where it is one of those.
+
+    Returns:
+        The actuator, where its numbers came from, and its joint.
+
+    Raises:
+        InvalidValue: an argument is no plain number, or several configurations fit.
     """
     path = Path(path)
     calls = _configurations(path)

@@ -74,6 +74,9 @@ def reduce_actuator(actuator: Actuator, request: Request, era: int) -> DcMotorRe
         actuator: the whole one.
         request: whose load and amplitude say where friction is taken, and whether play is a joint of its own.
         era: of the `<dcmotor>`: 1 up to MuJoCo 3.11, 2 from 3.12 on.
+
+    Returns:
+        What is left, and what was lost.
     """
     if actuator.drive.open_circuit:
         raise no_place(actuator.drive)
@@ -87,7 +90,16 @@ def reduce_actuator(actuator: Actuator, request: Request, era: int) -> DcMotorRe
 
 
 def carry_actuator(actuator: Actuator, request: Request, era: int) -> ReducedActuator:
-    """The best `<dcmotor>` (and joint friction) for an actuator."""
+    """The best `<dcmotor>` (and joint friction) for an actuator.
+
+    Args:
+        actuator: the whole one.
+        request: the motions it is judged over.
+        era: as `reduce_actuator` takes it.
+
+    Returns:
+        What the target carries, and what that loses.
+    """
     reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
         return ReducedActuator(reduced_actuator, NOTHING_LOST)
@@ -431,6 +443,8 @@ def _candidates(
     """The joint's own friction, and a bristle that this time step can hold."""
     if not open_friction or not reduced.friction.dry:
         return [reduced]
+    if request.similar is not None and not request.similar.friction.bristle:
+        return [reduced]
     able = capability(actuator, request.amplitude)
     coulomb, static = dry_levels(actuator, request.load, request.amplitude)
     J = steady.armature(actuator) or reference_inertia(actuator, request)
@@ -443,7 +457,8 @@ def _candidates(
         stiffness=stiffness,
         damping=0.6 * math.sqrt(J * stiffness),
     )
-    return [reduced, replace(reduced, friction=bristle)]
+    either = [reduced, replace(reduced, friction=bristle)]
+    return either if request.similar is None else either[1:]
 
 
 class RefittedActuator(NamedTuple):
@@ -461,7 +476,17 @@ def floors_of(able: Capability) -> dict[str, float]:
 
 
 def refit(reduced: Actuator, touched: set[str], actuator: Actuator, request: Request) -> RefittedActuator:
-    """A candidate with its best numbers."""
+    """A candidate with its best numbers.
+
+    Args:
+        reduced: the candidate.
+        touched: which numbers may make up for what is lost: "friction", "motor".
+        actuator: the whole one.
+        request: the motions it is judged over.
+
+    Returns:
+        It, and how far it is off.
+    """
     search = _search_numbers if request.logs else _remembered
     return search(reduced, frozenset(touched), actuator, judged_over(request))
 
@@ -479,8 +504,10 @@ def _search_numbers(
     if "motor" in touched:
         paths += ["motor.torque_constant", "motor.resistance"]
     x0 = [reduced.parameters[path] for path in paths]
-    if "friction.static" in paths:  # what is added at rest
-        x0[paths.index("friction.static")] -= reduced.parameters["friction.coulomb"]
+    near_by = None if request.similar is None else [request.similar.parameters[path] for path in paths]
+    for values, own in ((x0, reduced), (near_by, request.similar)):
+        if "friction.static" in paths and values is not None and own is not None:  # what is added at rest
+            values[paths.index("friction.static")] -= own.parameters["friction.coulomb"]
     floors = floors_of(capability(actuator, request.amplitude))
     scale = [max(value, floors.get(path, 0.0)) for path, value in zip(paths, x0, strict=True)]
     bottom = dict.fromkeys(("motor.torque_constant", "motor.resistance"), 1e-9)
@@ -493,7 +520,7 @@ def _search_numbers(
             values["friction.static"] += values["friction.coulomb"]
         return reduced.replace(**values)
 
-    fit = best(make, x0, scale, reference, motions)
+    fit = best(make, x0, scale, reference, motions, near_by=near_by)
     return RefittedActuator(make(fit.x), fit.difference)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidValue, MissingValue
+from ..errors import InvalidValue, MissingValue, NotAvailable
 from ..logs.log import Log, bench_of, start_of, targets
 from ..physics import steady
 from ..physics.actuator import Actuator
@@ -65,7 +65,16 @@ def reference_inertia(actuator: Actuator, request: Request) -> float:
 def reference_motions(
     actuator: Actuator, *, amplitude: float = 0.5, load: float = 0.25
 ) -> list[ReferenceMotion]:
-    """Steps and sines of the drive's own target over the operating range, on the reference bench."""
+    """Steps and sines of the drive's own target over the operating range, on the reference bench.
+
+    Args:
+        actuator: whose capability sizes them; one that follows nothing is braked from speed.
+        amplitude: of a position [rad or m, at the output].
+        load: gravity torque as a share of the stall torque.
+
+    Returns:
+        The motions, each from rest.
+    """
     able, bench = capability(actuator, amplitude), reference_bench(actuator, load, amplitude)
     time = DT * np.arange(round(DURATION / DT) + 1)
     limits, held = actuator.motor.limits, able.volts / actuator.motor.resistance
@@ -129,7 +138,7 @@ def recorded_motion(actuator: Actuator, log: Log) -> ReferenceMotion:
     if np.isfinite(log["position"]).sum() < 2:
         raise MissingValue(f"{log.name} has fewer than two samples of position")
     first, speed = start_of(log)
-    fine, _ = log.refined()
+    fine, _ = log.refine()
     command, start = {n: fine[n] for n in names}, {"position": first, "velocity": speed}
     return ReferenceMotion(
         log.name, bench, fine.time - fine.time[0], command, start, fine["position"], settings
@@ -216,8 +225,36 @@ class SimulationCase(NamedTuple):
         return positions
 
 
+def check_enabled(cases: Sequence[SimulationCase], file: str) -> None:
+    """Refuse recordings in which the drive was off, for a file that cannot switch it off.
+
+    Raises:
+        NotAvailable: one was.
+    """
+    if not all(case.enabled.all() for case in cases):
+        raise NotAvailable(f"{file} has no switch for its drive, and a recording was disabled")
+
+
+def run_alone(run_all: Callable[..., list[np.ndarray]]) -> Callable[..., np.ndarray]:
+    """A target's `run` for one case, from its `run_all` for several."""
+    return lambda files, joint, case, *more, **how: run_all(files, joint, [case], *more, **how)[0]
+
+
 def make_case(case: ReferenceMotion, ctrl: Mapping[str, float], h: float, motion: str) -> SimulationCase:
-    """A motion with its commands held between samples: at each moment the newest sample not later."""
+    """A motion on a simulator's clock, its commands held: at each moment the newest sample not later.
+
+    Args:
+        case: with commands, start and bench at the joint.
+        ctrl: factor from each of the drive's targets to the file's inputs, in their order.
+        h: the simulator's time step [s].
+        motion: of the joint: "rotary" or "linear".
+
+    Returns:
+        The case, from the motion's start to its end.
+
+    Raises:
+        InvalidValue: the recorded inertia varies.
+    """
     n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
     moments = h * np.arange(n)
     at = np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)

@@ -21,11 +21,12 @@ from ..errors import InvalidValue, MissingValue, NotAvailable
 from ..findings import Finding
 from ..logs.log import Log
 from ..mujoco.arrays import dcmotors, without_log
+from ..mujoco.joint_interface import ModelJoint, read_joint
 from ..mujoco.models import load, same_era
 from ..physics.actuator import Actuator
 from ..tables import table
 from .export import NOT_RUN, Export, given_logs, module_of, parse_target
-from .mujoco.joint_interface import Old, old_of
+from .fingerprint import changes_since_export
 from .reference_motions import ReferenceMotion, SimulationCase, make_case, recorded_motion, reference_motions
 from .result import BROKEN, replace_text, unpack_files
 from .sources import MODELS, split
@@ -125,11 +126,19 @@ def _milli(value: float | None) -> str:
 
 @without_log()
 def replay(export: Export, logs: Iterable[Log] | Log | None = None, *, refine: bool = True) -> Replay:
-    """Load the exported file in its simulator and drive it as the logs say,
-    or without any through the reference motions.
+    """Load the exported file in its simulator and drive it.
 
-    A `<dcmotor>` must be for the installed MuJoCo's era. `refine` also runs at an eighth of the time step,
-    and through backemf's own copy of MuJoCo's step, where the file's step is its own.
+    Args:
+        export: the file; a `<dcmotor>` must be for the installed MuJoCo's era.
+        logs: recordings that say how; without any, the reference motions.
+        refine: also run at an eighth of the time step, and through backemf's own copy of MuJoCo's step, where
+            the file's step is its own.
+
+    Returns:
+        Each case beside backemf's own simulation.
+
+    Raises:
+        NotAvailable: the simulator is not here.
     """
     module = module_of(export.target)
     if getattr(module, "run", None) is None:
@@ -308,8 +317,19 @@ def is_exported(source: str) -> bool:
 
 @without_log()
 def read_export(source: str, actuator: Actuator | None = None, joint: str | None = None) -> Export:
-    """A file as an export. An MJCF says itself what its actuator is; the others need the actuator that they
-    were made from, to be compared with."""
+    """A file as an export.
+
+    Args:
+        source: its path, with #JOINT where it has several.
+        actuator: that it was made from, to be compared with; an MJCF says itself what its actuator is.
+        joint: its name there, where the file does not say it.
+
+    Returns:
+        The export, with what was changed in the file since.
+
+    Raises:
+        BackemfError: it is for no target, or something it needs is missing.
+    """
     path, name = split(source)
     if path.suffix.lower() in MODELS:
         same_era(path)
@@ -340,6 +360,7 @@ def read_export(source: str, actuator: Actuator | None = None, joint: str | None
         actuator=actuator,
         carried=actuator,
         ctrl={name: 1.0 for name in actuator.drive.targets},
+        findings=tuple(changes_since_export(text)),
         judged=False,
     )
 
@@ -400,14 +421,16 @@ def _mjcf(path: Path, actuator: Actuator | None, name: str | None, joint: str | 
     loaded, source = load(path), read(path, name, joint)
     if joint is not None and source.joint != joint:
         raise InvalidValue(f"{path.name} has no actuator on the joint {joint!r}; expected one to replay")
-    made, old = source.actuator if actuator is None else actuator, old_of(loaded, source.joint)
+    made, old = source.actuator if actuator is None else actuator, read_joint(loaded, source.joint)
     by_motor = old.actuator in dcmotors(loaded.model)
     target, version = parse_target("mujoco" if by_motor else "mujoco-classic")
+    text = path.read_text(encoding="utf-8")
     return Export(
         target=target,
         version=version,
         joint=source.joint,
-        files={path.name: path.read_text(encoding="utf-8")},
+        files={path.name: text},
+        findings=tuple(changes_since_export(text)),
         actuator=made,
         carried=source.actuator,
         ctrl=_ctrl(path, old, made, by_motor),
@@ -416,7 +439,7 @@ def _mjcf(path: Path, actuator: Actuator | None, name: str | None, joint: str | 
     )
 
 
-def _ctrl(path: Path, old: Old, actuator: Actuator, by_motor: bool) -> dict[str, float]:
+def _ctrl(path: Path, old: ModelJoint, actuator: Actuator, by_motor: bool) -> dict[str, float]:
     """Factor from the drive's targets to the file's inputs, in their order."""
     from .mujoco.dcmotor_target import read
 

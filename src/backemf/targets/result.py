@@ -26,6 +26,10 @@ from ..tables import NotebookDisplay, Overview
 if TYPE_CHECKING:
     from .replay import Replay
 
+UNITS = (
+    "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
+)
+"""Of a file that carries the whole actuator."""
 NOT_RUN = "Not run in a simulator."
 """The line of a header that says what was run, before anything was."""
 
@@ -57,7 +61,16 @@ class Effect:
 def changed_numbers(
     before: Mapping[str, float], after: Mapping[str, float], units: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Numbers that differ, in words: "kp 60 -> 51.9 N m/rad"."""
+    """Numbers that differ, in words: "kp 60 -> 51.9 N m/rad".
+
+    Args:
+        before: by name.
+        after: by the same names; what is missing is left out.
+        units: by name, of both.
+
+    Returns:
+        A sentence for each number that moved by more than rounding.
+    """
     return tuple(
         f"{name} {a:.4g} -> {after[name]:.4g} {units.get(name, '')}".rstrip()
         for name, a in before.items()
@@ -99,13 +112,28 @@ class Request(NamedTuple):
     """MuJoCo's gear of an actuator that is replaced: ctrl stays in its units."""
     findings: tuple[Finding, ...] = ()
     """What is already known about the actuator's numbers, such as a gain that nobody printed."""
+    similar: Actuator | None = None
+    """As the target carries an actuator that differs in its drive alone; losses are made up for alike."""
+    bam_name: str | None = None
+    """Which of BAM's actuators it is."""
+    q_offset: float | None = None
+    """From the joint's zero to the recordings' [rad], where it was identified."""
 
 
 def header(
     request: Request, units: str, account: Account = NOTHING_LOST, findings: Sequence[Finding] = ()
 ) -> list[str]:
-    """Lines for the top of a file: who wrote it, units, what was lost at what cost,
-    where the numbers came from."""
+    """Lines for the top of a file.
+
+    Args:
+        request: for which target and version, with its findings and notes.
+        units: of the file's numbers, with the side of the gear.
+        account: what was lost at what cost.
+        findings: about the export, besides the request's.
+
+    Returns:
+        Who wrote it when, units, what was lost, findings, where the numbers came from.
+    """
     version = "" if request.version == "any" else f" {request.version}"
     today, lossy = datetime.date.today().isoformat(), bool(account.dropped or account.approximated)
     lines = [f"Written by backemf {__version__} on {today} for {request.target}{version}.", f"Units: {units}"]
@@ -128,6 +156,7 @@ def xml_comment(lines: Sequence[str]) -> str:
 
 
 def hash_comment(lines: Sequence[str]) -> str:
+    """Lines as a comment of Python."""
     return "".join(f"# {line}\n" for line in lines)
 
 
@@ -191,6 +220,7 @@ class Export(NotebookDisplay):
         return replace(self, replayed=replayed, ran=replayed.sentence())
 
     def overview(self) -> Overview:
+        """What is lost, a row for each effect, as a notebook shows it."""
         title = f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"
         kinds = (("dropped", self.dropped), ("approximated", self.approximated))
         rows = [(kind, e.path, e.text, e.error, e.worst, e.unit) for kind, effects in kinds for e in effects]
@@ -246,21 +276,36 @@ def complete(
     account: Account = NOTHING_LOST,
     *,
     files: Mapping[str, str | bytes],
-    carried: Actuator,
-    numbers: Mapping[str, float],
+    carried: Actuator | None = None,
+    numbers: Mapping[str, float] | None = None,
     ctrl: Mapping[str, float] | None = None,
     findings: Sequence[Finding] = (),
     notes: Sequence[str] = (),
 ) -> Export:
-    """The export that a request asked for."""
+    """The export that a request asked for.
+
+    Args:
+        request: whose target, joint, time step and motions the export keeps.
+        actuator: what was to be carried.
+        account: what was lost at what cost.
+        files: name -> text, or bytes; the first is the main one.
+        carried: what the target simulates; the whole actuator unless given.
+        numbers: the target's, by its own names; the actuator's parameters by path unless given.
+        ctrl: factor from each of the drive's targets to the file's inputs; 1 unless given.
+        findings: besides the request's.
+        notes: where the numbers came from, besides the request's.
+
+    Returns:
+        The export, not yet run.
+    """
     kept = ("target", "version", "joint", "timestep", "integrator", "amplitude", "load")
     return Export(
         **{name: getattr(request, name) for name in kept},
         **account._asdict(),
         files=files,
         actuator=actuator,
-        carried=carried,
-        numbers=numbers,
+        carried=actuator if carried is None else carried,
+        numbers=dict(actuator.parameters) if numbers is None else numbers,
         ctrl={name: 1.0 for name in actuator.drive.targets} if ctrl is None else ctrl,
         findings=(*request.findings, *findings),
         notes=(*request.notes, *notes),
@@ -283,6 +328,11 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
 """What reading somebody's archive may raise."""
 
 
+def as_bytes(content: str | bytes) -> bytes:
+    """A file's content as it is stored: text in UTF-8."""
+    return content.encode("utf-8") if isinstance(content, str) else content
+
+
 def pack_files(files: Mapping[str, str | bytes]) -> bytes:
     """A zip archive of these files, in this order."""
     into = io.BytesIO()
@@ -292,7 +342,7 @@ def pack_files(files: Mapping[str, str | bytes]) -> bytes:
             entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3  # as written on POSIX
             mode = 0o755 if PurePosixPath(name).suffix in PROGRAMS else 0o644
             entry.external_attr = (0o100000 | mode) << 16
-            archive.writestr(entry, content.encode("utf-8") if isinstance(content, str) else content)
+            archive.writestr(entry, as_bytes(content))
     return into.getvalue()
 
 
@@ -303,7 +353,16 @@ def unpack_files(content: bytes) -> dict[str, bytes]:
 
 
 def replace_text(content: bytes, old: str, new: str) -> bytes:
-    """The same archive with one text for another in the texts inside it."""
+    """One text for another, once in each text inside an archive.
+
+    Args:
+        content: the archive.
+        old: what stands there.
+        new: what takes its place; escaped where the text is HTML.
+
+    Returns:
+        The archive anew.
+    """
     files: dict[str, str | bytes] = {}
     for name, inside in unpack_files(content).items():
         ending = PurePosixPath(name).suffix

@@ -4,7 +4,7 @@ MJCF model, a configuration of Isaac Lab."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ class ActuatorSource(NamedTuple):
     actuator: Actuator
     notes: tuple[str, ...]
     joint: str | None = None
+    options: Mapping[str, Any] = {}
+    """Of an export, where the source says them and nobody else: BAM's name of it."""
 
 
 class SourceReader(NamedTuple):
@@ -115,7 +117,9 @@ def _json(path: Path, name: str | None, hint: str | None) -> ActuatorSource:
         return ActuatorSource(shared.actuator, (f"the middle of {shared.n_units} units: {path.name}",))
     if keys.get("noun") == "Fit":
         fit = Fit.read(path)
-        return ActuatorSource(fit.actuator, (f"fit: {path.name}", *fit.summary()))
+        return ActuatorSource(
+            fit.actuator, (f"fit: {path.name}", *fit.summary()), options={"q_offset": fit.zero}
+        )
     return ActuatorSource(_read_stored(path), (f"actuator: {path.name}",))
 
 
@@ -154,7 +158,10 @@ def _bam(file: str) -> ActuatorSource:
     notes = [f"BAM parameters {Path(file).name}, model {actuator.model} of {actuator.name}"]
     if actuator.offset is not None:
         notes.append(f"q_offset {actuator.offset:g} rad of the recordings is not part of the actuator")
-    return ActuatorSource(actuator.actuator, tuple(notes))
+    options: dict[str, Any] = {"q_offset": actuator.offset}
+    if actuator.name in bam.FIRMWARE:
+        options["bam_name"] = actuator.name
+    return ActuatorSource(actuator.actuator, tuple(notes), options=options)
 
 
 def _read_stored(path: Path | str) -> Actuator:

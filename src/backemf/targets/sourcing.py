@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ class ChosenActuator(NamedTuple):
     """Paths of what it does not really know."""
     joint: str | None = None
     """Its joint, where the source names one."""
+    options: Mapping[str, Any] = {}
+    """Of an export, as the source says them."""
 
 
 def choose_actuator(
@@ -37,7 +40,24 @@ def choose_actuator(
     ratio: float = 1.0,
     motors: int = 1,
 ) -> ChosenActuator:
-    """A source with a supply, a firmware profile and single numbers of the user's own, behind gears."""
+    """A source with a supply, a firmware profile and single numbers of the user's own, behind gears.
+
+    Args:
+        source: a part, or a file with an actuator.
+        joint: which one, where the source has several and names none.
+        sets: PATH=VALUE of single numbers.
+        voltage: of the supply [V].
+        firmware: a profile of the part's.
+        control: how a part is commanded: "voltage", "position" ...
+        ratio: of further gears.
+        motors: on one output.
+
+    Returns:
+        The actuator, where its numbers came from, and what is not known of it.
+
+    Raises:
+        BackemfError: the source is not there, or an option does not apply to it.
+    """
     if parts.is_part(source):
         chosen = _choose_part(source, voltage, firmware, control)
     else:
@@ -75,7 +95,7 @@ def _choose_stored(
                 f"--{word} is {given!r}; it belongs to parts of the catalogue, and {source} has its own"
                 " drive: change its numbers with --set"
             )
-    return ChosenActuator(actuator, list(stored.notes), [], [], stored.joint)
+    return ChosenActuator(actuator, list(stored.notes), [], [], stored.joint, stored.options)
 
 
 def _with_values(chosen: ChosenActuator, values: dict[str, float]) -> ChosenActuator:

@@ -23,7 +23,8 @@ from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw
 from ..physics.maths import is_number
 from ..physics.motor import Limits
-from .result import Account, Export, Request
+from .result import Account, Export, Request, complete, header as header_lines, number
+from .template import fill
 
 Present = Callable[[Actuator], object]
 """Whether an actuator has something; anything that counts as true is yes."""
@@ -118,6 +119,9 @@ def carry(ours: str, theirs: str, remarks: str = "", *, name: str = "", value: V
         remarks: unit and side of the gear.
         name: in the export's numbers.
         value: of the law and the actuator, where that is not what stands at the path.
+
+    Returns:
+        The row.
     """
     last = re.split(r"[ /@.]+", theirs)[-1]
     return Row(ours, theirs, remarks, name=name or last, value=value or _value_of(ours.partition(", ")[0]))
@@ -132,7 +136,17 @@ def _value_of(ours: str) -> Value:
 
 
 def header(ours: str, theirs: str, remarks: str, *, value: Value | None = None) -> Row:
-    """A number that only a line of the file's header says; the arguments are those of `carry`."""
+    """A number that only a line of the file's header says.
+
+    Args:
+        ours: "law.stiffness", or a path of the actuator; several where `value` is given.
+        theirs: the header's line, with the number's name as its last word.
+        remarks: unit and side of the gear.
+        value: of the law and the actuator, where that is not what stands at the path.
+
+    Returns:
+        The row.
+    """
     return carry(ours, theirs, remarks, value=value)
 
 
@@ -141,12 +155,16 @@ def whole_rows(*rows: tuple[str, str, str]) -> tuple[Row, ...]:
     return tuple(Row(*row) for row in rows)
 
 
+def _say(words: Text, actuator: Actuator) -> str:
+    return words(actuator) if callable(words) else words
+
+
 def absorb(
     ours: str,
     text: Text,
     *,
     when: Present | None = None,
-    path: str | Callable[[Actuator], str] = "",
+    path: Text = "",
     remarks: str = "",
     touches: str = "",
     reduce: Reduce | None = None,
@@ -161,14 +179,16 @@ def absorb(
         remarks: for the documentation, unless the text.
         touches: which numbers may make up for it: 'motor', 'friction' or both words.
         reduce: what stands in its place in the reduced actuator.
+
+    Returns:
+        The row.
     """
     row = Row(ours, "-", f"absorbed: {remarks or text}")
     there = when or _present(row.paths)
 
     def lose(actuator: Actuator, request: Request) -> Iterator[Loss]:
         if there(actuator):
-            listed = path(actuator) if callable(path) else path or ours
-            yield Loss(listed, text(actuator) if callable(text) else text, True, touches)
+            yield Loss(_say(path or ours, actuator), _say(text, actuator), True, touches)
 
     return row._replace(lose=lose, reduce=reduce)
 
@@ -178,7 +198,7 @@ def drop(
     text: Text,
     *,
     when: Present | None = None,
-    path: str | Callable[[Actuator], str] = "",
+    path: Text = "",
     remarks: str = "",
     without: Callable[[Actuator], Actuator] | None = None,
     measured: bool = True,
@@ -196,24 +216,29 @@ def drop(
         measured: whether its cost can be known so.
         changes: of the part, instead of `without`: a value, or a function of the part's own; the number of
             the path becomes None unless something else is given.
+
+    Returns:
+        The row.
     """
     row = Row(ours, "-", f"dropped: {remarks or text}")
     there, part = when or _present(row.paths), row.paths[0].partition(".")[0]
     change = changes or {name.rpartition(".")[2]: None for name in row.paths}
 
+    def lacking_it(actuator: Actuator) -> Callable[[Actuator], Actuator]:
+        if without is not None:
+            return without
+        own = getattr(actuator, part)
+        return lacking(
+            part, **{name: v(getattr(own, name)) if callable(v) else v for name, v in change.items()}
+        )
+
     def lose(actuator: Actuator, request: Request) -> Iterator[Loss]:
         if there(actuator):
-            listed = path(actuator) if callable(path) else path or ours
-            words = text(actuator) if callable(text) else text
-            gone = (without or lacking(part, **changes_of(actuator))) if measured else None
-            yield Loss(listed, words, False, without=gone)
-
-    def changes_of(actuator: Actuator) -> dict[str, Any]:
-        own = getattr(actuator, part)
-        return {name: v(getattr(own, name)) if callable(v) else v for name, v in change.items()}
+            gone = lacking_it(actuator) if measured else None
+            yield Loss(_say(path or ours, actuator), _say(text, actuator), False, without=gone)
 
     def reduce(now: Actuator, given: Actuator, request: Request) -> Actuator:
-        return (without or lacking(part, **changes_of(given)))(now) if there(given) else now
+        return lacking_it(given)(now) if there(given) else now
 
     return row._replace(lose=lose, reduce=reduce)
 
@@ -256,7 +281,16 @@ def check_direction(actuator: Actuator) -> None:
 
 
 def reduce_by(rows: Iterable[Row], actuator: Actuator, request: Request) -> tuple[Actuator, list[Loss]]:
-    """(the actuator without what the rows lack, what was lost)."""
+    """Take away what rows say that a target lacks.
+
+    Args:
+        rows: of the target.
+        actuator: the whole one.
+        request: whose load, amplitude and time step decide what some rows lose.
+
+    Returns:
+        (the actuator without it, what was lost).
+    """
     rows, now = tuple(rows), actuator
     for row in rows:
         now = now if row.reduce is None else row.reduce(now, actuator, request)
@@ -327,6 +361,40 @@ class TargetSpec:
     check_version: Callable[[str], None] | None = None
     timestep_of: Callable[[Mapping[str, str]], float] | None = None
     our_step: Callable[..., Any] | None = None
+
+    def write(self, actuator: Actuator, request: Request) -> Export:
+        """The file of a target.
+
+        Raises:
+            BackemfError: the target has no place for this actuator, or a number would be negative or not
+                finite.
+        """
+        spec = self.versions.get(request.version, self)
+        spec.check(actuator)
+        settled = spec.settle(spec, actuator, request)
+        numbers = spec.numbers(settled.law, actuator) if settled.numbers is None else settled.numbers
+        filling = spec.place(settled, numbers, actuator, request)
+        files = filling.files
+        if files is None:
+            top = header_lines(request, filling.units or spec.units, settled.costs, settled.findings)
+            words = {
+                "joint": request.joint,
+                "header": spec.comment([*top, *filling.lines]).rstrip("\n"),
+                **{name: number(value) for name, value in numbers.items()},
+                **filling.fields,
+            }
+            files = {spec.file.format(joint=request.joint): fill(filling.template or spec.template, **words)}
+        return complete(
+            request,
+            actuator,
+            settled.costs,
+            files=files,
+            carried=settled.carried,
+            numbers=numbers,
+            ctrl=filling.ctrl,
+            findings=settled.findings,
+            notes=filling.notes,
+        )
 
     def losses(self, actuator: Actuator, request: Request) -> list[Loss]:
         """What is lost of an actuator, row by row."""

@@ -14,9 +14,8 @@ from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw, capability
 from .approximate import Difference, Tuned, best, difference, near, positions
 from .reference_motions import ReferenceMotion, motions_of
-from .result import NOTHING_LOST, Account, Effect, Export, Request, complete, header, number
-from .spec import Loss, TargetSpec
-from .template import fill
+from .result import NOTHING_LOST, Account, Effect, Export, Request
+from .spec import Loss
 
 BETTER = 0.9
 """Other numbers than the closed forms are taken where they leave less than this share of the error."""
@@ -25,56 +24,48 @@ GAINS, OF_JOINT = ("gain", "stiffness", "damping"), ("effort_limit", "viscous", 
 
 
 def write_target(target: Any, actuator: Actuator, request: Request) -> Export:
-    """The files of a target: of one that has a spec, or of a module with a `write` of its own."""
-    return (
-        write(target, actuator, request)
-        if isinstance(target, TargetSpec)
-        else target.write(actuator, request)
-    )
+    """The files of a target.
 
+    Args:
+        target: its spec, or a module with a `write` of its own.
+        actuator: what is to be carried.
+        request: for which version, joint and motions.
 
-def write(spec: TargetSpec, actuator: Actuator, request: Request) -> Export:
-    """The file of a target.
-
-    Raises:
-        BackemfError: the target has no place for this actuator, or a number would be negative or not finite.
+    Returns:
+        The export, not yet run.
     """
-    spec = spec.versions.get(request.version, spec)
-    spec.check(actuator)
-    settled = spec.settle(spec, actuator, request)
-    numbers = spec.numbers(settled.law, actuator) if settled.numbers is None else settled.numbers
-    filling = spec.place(settled, numbers, actuator, request)
-    units, files = filling.units or spec.units, filling.files
-    if files is None:
-        lines = [*header(request, units, settled.costs, settled.findings), *filling.lines]
-        own = {name: number(value) for name, value in numbers.items()}
-        fields = {"joint": request.joint, "header": spec.comment(lines).rstrip("\n"), **own}
-        text = fill(filling.template or spec.template, **{**fields, **filling.fields})
-        files = {spec.file.format(joint=request.joint): text}
-    return complete(
-        request,
-        actuator,
-        settled.costs,
-        files=files,
-        carried=settled.carried,
-        numbers=numbers,
-        ctrl=filling.ctrl,
-        findings=settled.findings,
-        notes=filling.notes,
-    )
+    return target.write(actuator, request)
 
 
 # A law at the joint.
 
 
 def closed_law(actuator: Actuator, load: float = 0.25, amplitude: float = 0.5) -> JointLaw:
-    """Closed forms, with one damping for back-EMF and friction; a stiffness where a position is followed."""
+    """Closed forms, with one damping for back-EMF and friction; a stiffness where a position is followed.
+
+    Args:
+        actuator: whose law it is.
+        load: share of the stall torque at which friction is taken.
+        amplitude: of the motions it is for [rad or m].
+
+    Returns:
+        The law.
+    """
     law = JointLaw.of(actuator, load, amplitude).lump()
     return law if actuator.drive.followed == "position_target" else law._replace(stiffness=0.0)
 
 
 def tune_actuator(actuator: Actuator, law: JointLaw, request: Request) -> Tuned:
-    """The actuator that moves like a law, for other settings of the drive."""
+    """The actuator that moves like a law, for other settings of the drive.
+
+    Args:
+        actuator: the whole one.
+        law: that stands for it.
+        request: whose load and amplitude the law is for.
+
+    Returns:
+        A function of the settings.
+    """
     at = tuned_law(actuator, law, request)
     return lambda settings: at(settings).actuator(actuator.replace(**settings))
 
@@ -82,7 +73,16 @@ def tune_actuator(actuator: Actuator, law: JointLaw, request: Request) -> Tuned:
 def tuned_law(
     actuator: Actuator, law: JointLaw, request: Request
 ) -> Callable[[Mapping[str, float]], JointLaw]:
-    """The law for other settings of the drive: its numbers change as the closed forms do."""
+    """The law for other settings of the drive: its numbers change as the closed forms do.
+
+    Args:
+        actuator: the whole one.
+        law: that stands for it.
+        request: whose load and amplitude the law is for.
+
+    Returns:
+        A function of the settings.
+    """
     before = closed_law(actuator, request.load, request.amplitude)
 
     def at(settings: Mapping[str, float]) -> JointLaw:
@@ -102,6 +102,16 @@ def fit_law(
 
     Closed forms stay unless others are clearly closer; the user's own gains stay unless the rest cannot make
     up for what is lost.
+
+    Args:
+        actuator: the whole one.
+        law: closed forms.
+        reference: positions of the whole one [rad or m].
+        motions: in which it has them.
+        request: whose load and amplitude the law is for.
+
+    Returns:
+        (the law, how far it is off).
     """
     closed = difference(positions(tune_actuator(actuator, law, request), motions), reference)
     kept = (law, closed)
@@ -144,7 +154,19 @@ def account(
     motions: Sequence[ReferenceMotion],
     over: str,
 ) -> Account:
-    """Each loss with its cost: of leaving it out where dropped, of the whole export where approximated."""
+    """Each loss with its cost: of leaving it out where dropped, of the whole export where approximated.
+
+    Args:
+        actuator: the whole one.
+        losses: what the target lacks of it.
+        left: how far the export is off.
+        reference: positions of the whole one [rad or m].
+        motions: in which it has them.
+        over: the motions in words.
+
+    Returns:
+        What was dropped and what approximated.
+    """
     unit = "m" if actuator.motion == "linear" else "rad"
 
     def effect(loss: Loss, cost: Difference | None) -> Effect:
@@ -165,7 +187,17 @@ def account(
 def weigh_losses(
     actuator: Actuator, stand_in: Actuator | Tuned, losses: Sequence[Loss], request: Request
 ) -> Account:
-    """The account of a stand-in whose numbers are settled."""
+    """The account of a stand-in whose numbers are settled.
+
+    Args:
+        actuator: the whole one.
+        stand_in: what the target simulates.
+        losses: what it lacks.
+        request: the motions it is judged over.
+
+    Returns:
+        What was dropped and what approximated.
+    """
     if not losses:
         return NOTHING_LOST
     motions, over = motions_of(actuator, request)

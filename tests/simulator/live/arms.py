@@ -6,14 +6,14 @@ import mujoco
 
 PENDULUM = """
 <mujoco><option timestep="{h}" gravity="0 0 -9.81"/><worldbody><body>
-<joint name="hinge" axis="0 -1 0" damping="0.3" frictionloss="0.2" armature="0.1"/>
+<joint name="hinge" axis="0 -1 0" damping="0.3" frictionloss="0.2" armature="{armature}"/>
 <inertial pos="0 0 -{length}" mass="{mass}" diaginertia="1e-9 1e-9 1e-9"/></body></worldbody></mujoco>
 """
 """A point mass that hangs at 0; what its joint says of friction must not matter."""
 
 
-def pendulum(mass: float = 0.5, length: float = 0.1, h: float = 1e-3) -> mujoco.MjSpec:
-    return mujoco.MjSpec.from_string(PENDULUM.format(mass=mass, length=length, h=h))
+def pendulum(mass: float = 0.5, length: float = 0.1, h: float = 1e-3, armature: float = 0.1) -> mujoco.MjSpec:
+    return mujoco.MjSpec.from_string(PENDULUM.format(mass=mass, length=length, h=h, armature=armature))
 
 
 LINK = """<body name="{name}" pos="{at}"><joint name="{name}" axis="0 1 0"/>

@@ -60,7 +60,8 @@ CASES = {
 
 
 def moved(one: be.Actuator, h: float, target: np.ndarray, start: float = 0.2, **how) -> np.ndarray:
-    motors = be.attach(pendulum(MASS, LENGTH, h), {"hinge": one}, **how)
+    armature = 0.1 if one.motor.rotor_inertia else 0.0  # of a rotor that nobody knows the joint's stays
+    motors = be.attach(pendulum(MASS, LENGTH, h, armature), {"hinge": one}, **how)
     data = mujoco.MjData(motors.model)
     data.qpos[0], positions = start, np.empty(len(target))
     for k, x in enumerate(target):
@@ -267,12 +268,13 @@ def test_ctrl_stays_where_it_was_and_is_in_the_joints_units():
     drives += '<velocity name="two2" joint="a"/>'
     law = be.drive.Impedance(newton_metres_per_radian=4.0, newton_metre_seconds_per_radian=0.1, supply=12.0)
     legs = dataclasses.replace(servo(), drive=law)
-    motors = be.attach(arm(drives=drives), {"a": legs, "b": legs, "c": servo()}, feedforward=True)
+    parts = {"a": legs, "b": legs, "c": servo()}
+    motors = be.attach(arm(drives=drives), parts, feedforward=True, ctrl="actuator")
     names = [motors.model.actuator(i).name for i in range(motors.model.nu)]
     assert names[:4] == ["one", "two", "two2", "b"]
     assert names[4:] == [f"{n}_{t}_target" for n in ("two", "b") for t in ("velocity", "torque")]
     assert {f.code for f in motors.findings} == {"replaced"}
-    assert "1 more on the same joint" in next(f.text for f in motors.findings if "'a'" in f.text)
+    assert "1 more on the same joint" in next(f.text for f in motors.findings if f.text.startswith("a:"))
     data = mujoco.MjData(motors.model)
     data.ctrl[names.index("two_torque_target")] = 1.0
     mujoco.mj_step(motors.model, data)
@@ -336,7 +338,7 @@ def test_draws_differ_and_repeat():
     spread = be.Spread(units={"motor.resistance": 0.2, "friction.coulomb": 0.3})
     ends = []
     for seed in (1, 1, 2):
-        model = motors.drawn(seed, spread=spread)
+        model = motors.draw_model(seed, spread=spread)
         data = mujoco.MjData(model)
         data.ctrl[:] = 0.3
         for _ in range(200):
@@ -345,7 +347,7 @@ def test_draws_differ_and_repeat():
     assert np.array_equal(ends[0], ends[1])
     assert not np.allclose(ends[0], ends[2], atol=1e-4)
     with pytest.raises(be.BackemfError, match="nothing says how far"):
-        motors.drawn(1)
+        motors.draw_model(1)
 
 
 def test_too_long_a_step_names_one_that_is_not():
@@ -378,7 +380,7 @@ def test_another_piece_of_the_same_kind_may_be_put_in():
 
 BALL = "<mujoco><worldbody><body><joint name='b' type='ball'/><geom size='.1'/></body></worldbody></mujoco>"
 BARE = (
-    "<mujoco><worldbody><body><joint name='j' armature='1'/><inertial pos='0 0 0' mass='1e-12'"
+    "<mujoco><worldbody><body><joint name='j'/><inertial pos='0 0 0' mass='1e-12'"
     " diaginertia='1e-12 1e-12 1e-12'/></body></worldbody></mujoco>"
 )
 SLIDE = "<mujoco><worldbody><body><joint name='s' type='slide'/><geom size='.1'/></body></worldbody></mujoco>"
@@ -389,7 +391,7 @@ RK4 = SLIDE.replace("<worldbody>", "<option integrator='RK4'/><worldbody>")
     ("text", "joint", "one", "said"),
     [
         (SLIDE, "t", servo(), "unknown joint in the model 't'; valid: s"),
-        (SLIDE, "s", servo(), "joint 's' is a slide, and its actuator is rotary; expected a linear actuator"),
+        (SLIDE, "s", servo(), "joint 's' of the model is a slide; expected an actuator with motion='linear'"),
         (BALL, "b", servo(), "joint 'b' of the model is a ball or free; expected a hinge or a slide"),
         (RK4, "s", servo(), "integrator RK4, which asks actuators several times a step; expected Euler"),
         (SLIDE, "s", 3.0, "attach was given a float for a joint; expected a Fit, an Actuator, a Datasheet"),

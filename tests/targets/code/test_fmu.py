@@ -70,7 +70,7 @@ def moved(one: Running, actuator: be.Actuator, steps: range, h: float = H) -> li
 
 
 def _outputs(one: Running) -> list[str]:
-    return [v.name for v in one.told.modelVariables if v.causality == "output"]
+    return [v.name for v in one.model.modelVariables if v.causality == "output"]
 
 
 @pytest.mark.parametrize(

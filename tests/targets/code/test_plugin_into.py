@@ -9,6 +9,7 @@ import pytest
 import backemf as be
 from backemf.targets.code import plugin as target
 from backemf.targets.export import export
+from backemf.targets.mujoco.edited_model import EditedModel
 
 from .plugged import apart
 from .variants import LATE, SERVO
@@ -28,6 +29,7 @@ def test_a_users_model_gets_plugins_of_one_library(tmp_path):
     (tmp_path / "robot.xml").write_text(ROBOT)
     parts = {"hip": SERVO, "knee": LATE}
     done = export(parts, "mujoco-plugin", into=tmp_path / "robot.xml", replay=False)
+    assert isinstance(done, EditedModel)
     written = [path.name for path in done.write(tmp_path / "new.xml")]
     assert written == ["new.xml", "hip_plugin.c", "Makefile"]
     text = (tmp_path / "new.xml").read_text()
@@ -45,7 +47,24 @@ def test_a_users_model_gets_plugins_of_one_library(tmp_path):
     assert apart((motors.model, model), ctrl)[0] < 1e-12  # as in test_plugin.py
 
 
-def test_a_geared_actuator_is_not_replaced(tmp_path):
-    (tmp_path / "robot.xml").write_text(ROBOT.replace('kp="10"', 'kp="10" gear="2"'))
-    with pytest.raises(be.BackemfError, match="the actuator of 'hip' has gear 2; expected 1 for a plugin"):
-        export({"hip": SERVO}, "mujoco-plugin", into=tmp_path / "robot.xml", replay=False)
+@pytest.mark.parametrize(("old", "new"), [('kp="10"', 'kp="10" gear="2"'), ("<position", '<motor gear="3"')])
+def test_ctrl_goes_on_to_mean_what_it_meant(tmp_path, old, new):
+    """A position in ctrl's own units, and a torque; in the plugin as attached."""
+    text = ROBOT.replace(old, new)
+    text = text.replace(' kp="10"', "") if "<motor" in text else text
+    (tmp_path / "robot.xml").write_text(text)
+    done = export({"hip": SERVO}, "mujoco-plugin", into=tmp_path / "robot.xml", replay=False)
+    assert isinstance(done, EditedModel)
+    assert "ctrl_scale" in done.text
+    library = target.build_library({name: text for name, text in done.beside.items() if name.endswith(".c")})
+    model = mujoco.MjModel.from_xml_string(done.text.replace('"backemf.hip"', f'"backemf.hip{library.tag}"'))
+    motors = be.attach(tmp_path / "robot.xml", {"hip": SERVO}, substeps=1)
+    ctrl = 0.3 * np.sin(0.03 * np.arange(200)[:, None])
+    assert apart((motors.model, model), ctrl)[0] < 1e-12  # as in test_plugin.py
+    data = mujoco.MjData(model)
+    if "<motor" in text:
+        data.ctrl[0] = 0.2
+        mujoco.mj_step(model, data)
+        mujoco.mj_step(model, data)
+        friction = SERVO.friction.breakaway
+        assert data.qfrc_actuator[0] == pytest.approx(3 * 0.2, abs=friction + 0.05)

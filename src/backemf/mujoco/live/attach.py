@@ -14,17 +14,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...engine.hosted_system import LiveSystem, live_system
-from ...errors import InvalidValue, MissingValue
+from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding
 from ...physics.actuator import Actuator
+from ...physics.maths import is_whole
 from ...results.fit_result import Fit
-from ..arrays import load_mujoco
+from ..arrays import installed_era, load_mujoco, without_log
+from ..joint_interface import JointDrive, choose_joints, drive_findings, drive_joint, read_joint
+from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
+from ..models import LoadedModel
 from . import callback, model_edit, motor_rows, safe
 from .motors import Attachment, Motors as Motors, element
 
@@ -34,11 +42,27 @@ SWEEPS = 2
 """Rounds in which the joints of a tree agree on their efforts, each step."""
 
 
+FINER = (4, 8, 16)
+"""Substeps that are tried where joints that move each other diverge with those that one alone needs."""
+CTRL = ("model", "actuator")
+
+
+class GivenActuator(NamedTuple):
+    """What somebody gave for a joint."""
+
+    actuator: Actuator
+    fit: Fit | None
+    """Where its numbers came from."""
+    unknown: tuple[str, ...] = ()
+    """Paths of what it does not really know."""
+
+
 class AttachedActuator(NamedTuple):
     """An actuator in a model that is not compiled yet."""
 
     name: str
     """Of the model's actuator."""
+    drive: JointDrive
     system: LiveSystem
     fit: Fit | None
     n_line: int
@@ -55,50 +79,126 @@ def attach(
     sweeps: int = SWEEPS,
     feedforward: bool = False,
     switch: bool = False,
+    ctrl: str = "model",
+    check: bool = True,
 ) -> Motors:
     """Put actuators onto a model's joints.
 
-    model        path of an MJCF or URDF file, or an MjSpec (which stays as it is).
-    actuators    the fit of a robot, whose joints have their own; or by joint, or by regular expression for
-                 joints that the model drives: a Fit, an Actuator, a Datasheet, or anything `Actuator.read`
-                 takes, such as a catalogue name or "fit.json". A joint's own name wins over a regular
-                 expression.
-    substeps     of the actuator in each step of the simulation; without it, as many as its stiffness needs.
-    sweeps       rounds in which the joints of an arm agree on their efforts, each step.
-    feedforward  also give a drive's further targets (velocity and torque of a PD law) an element of ctrl
-                 each, behind those of the model: "NAME_velocity_target". Without it they are 0.
-    switch       also give every drive an element "NAME_disabled" there: at 1 it is off, as a servo is whose
-                 torque is disabled, and at 0 it is on.
+    Args:
+        model: path of an MJCF or URDF file, or an MjSpec (which stays as it is).
+        actuators: the fit of a robot, whose joints have their own; or by joint, or by regular expression for
+            joints that the model drives: a Fit, an Actuator, a Datasheet, or anything `Actuator.read` takes,
+            such as a catalogue name or "fit.json". A joint's own name wins over a regular expression.
+        substeps: of the actuator in each step of the simulation; without it, as many as its stiffness needs.
+        sweeps: rounds in which the joints of an arm agree on their efforts, each step.
+        feedforward: also give a drive's further targets (velocity and torque of a PD law) an element of ctrl
+            each, behind those of the model: "NAME_velocity_target". Without it they are 0.
+        switch: also give every drive an element "NAME_disabled" there: at 1 it is off, as a servo is whose
+            torque is disabled, and at 0 it is on.
+        ctrl: "model": an element of ctrl goes on to mean what it means in the model, a position in the old
+            actuator's units or a torque, and a drive without gains takes the joint's own. "actuator": it is
+            what the actuator's own drive follows, in the joint's units.
+        check: move every joint for a second beside the model as it was, and refuse one that no longer
+            follows.
+
+    Returns:
+        The model to step, its motors, and what there is to say of each joint.
+
+    Raises:
+        BackemfError: the model does not load, a joint cannot have its actuator, or does not follow with it.
     """
-    wanted = dict(actuators) if isinstance(actuators, Mapping) else _of_all(actuators)
-    if not wanted:
-        raise MissingValue("attach got no actuators; expected joints and their actuators")
-    _check_counts(substeps=substeps, sweeps=sweeps)
+    wanted = _by_joint(actuators)
+    _check_wanted(wanted, ctrl, substeps=substeps, sweeps=sweeps)
     spec, name = model_edit.spec_of(model)
     _check_integrator(spec, name)
-    before = model_edit.compile_spec(spec.copy(), name) if any(len(key.act) for key in spec.keys) else None
+    before = model_edit.compile_spec(spec.copy(), name)
     known = {pattern: _actuator(given) for pattern, given in wanted.items()}
-    findings: list[Finding] = []
-    first, placed = max([0, *(len(a.userdata) for a in spec.actuators)]), {}
-    for joint, pattern in model_edit.choose_joints(spec, wanted, name).items():
-        placed[joint], said = _place_actuator(spec, joint, *known[pattern], switch)
-        findings += said
+    choice = choose_joints(before, {pattern: one.actuator.motion for pattern, one in known.items()}, name)
+    placed = {}
+    for joint, pattern in choice.deciding.items():
+        actuator, fit, unknown = known[pattern]
+        was = read_joint(LoadedModel(before, installed_era()), joint)
+        drive = drive_joint(was, actuator, unknown, ctrl, whole=True)
+        placed[joint] = _place_actuator(spec, drive, fit, switch, ctrl)
+    findings = [*drive_findings(one.drive for one in placed.values()), *choice.findings()]
     _add_channels(spec, placed, feedforward)
+    made = _compile_with(spec, before, placed, name)
+    _check_inertias(made, placed, name)
+
+    def fill(least: int = 1) -> Motors:
+        return _fill_model(made, spec, placed, findings, substeps, sweeps, least)
+
+    if not check:
+        return fill()
+    return _try_motors(before, fill, () if substeps else FINER, placed, ctrl)
+
+
+def _try_motors(
+    before: Any,
+    fill: Callable[..., Motors],
+    finer: Sequence[int],
+    placed: Mapping[str, AttachedActuator],
+    ctrl: str,
+) -> Motors:
+    """Motors with which every joint follows its command beside the model as it was, with as many substeps as
+    joints that move each other need; or a refusal."""
+    motors = fill()
+    moves = _drive_beside(before, motors, placed, ctrl)
+    for n in finer:
+        if not any(move.diverges for move in moves):
+            break
+        motors = fill(n)
+        moves = _drive_beside(before, motors, placed, ctrl)
+    try:
+        said = check_moves(moves, float(motors.model.opt.timestep))
+    except InvalidValue as error:
+        raise InvalidValue(f"{error} (check=False attaches it all the same)") from None
+    return replace(motors, findings=(*motors.findings, *said))
+
+
+@without_log()
+def _drive_beside(
+    before: Any, motors: Motors, placed: Mapping[str, AttachedActuator], ctrl: str
+) -> list[JointMove]:
+    """How far every joint moves in the model as it was and with its motors."""
+    mujoco, model = load_mujoco(), motors.model
+    data, pairs = mujoco.MjData(before), []
+    home(before, data)
+    rest = np.zeros(model.nu)
+    rest[: before.nu] = resting(before, data.qpos)
+    for joint, one in placed.items():
+        old, place = one.drive.before, motors.joints[joint].element
+        if ctrl == "actuator":  # whatever the model's own was asked for, ours is asked for something else
+            old = old._replace(actuator=None, follows="", ctrl=None, gear=1.0)
+        follows = old.follows or one.drive.actuator.drive.followed or ""
+        pairs.append((old, old._replace(ctrl=place, follows=follows)))
+        if follows == "position_target":
+            rest[place] = old.gear * float(data.qpos[before.joint(joint).qposadr[0]])
+    return compare_moves(before, model, pairs, rest)
+
+
+def _compile_with(spec: Any, before: Any, placed: Mapping[str, AttachedActuator], name: str) -> Any:
+    """The model compiled, with room for every motor's numbers, and keyframes that know where things are."""
+    own = {one.name for one in placed.values()}
+    first = max([0, *(len(a.userdata) for a in spec.actuators if a.name not in own)])
     width = first + max(motor_rows.width(one.functions, one.system) for one in placed.values())
     spec.nuser_actuator = width
     for one in placed.values():
         heading = callback.heading(one.number, width, first, one.functions.WIDTH)
         spec.actuator(one.name).dynprm[: len(heading)] = heading
-    if before is not None:
-        model_edit.keyframes(spec, before, {one.name for one in placed.values()})
-    made = model_edit.compile_spec(spec, name)
-    _check_inertias(made, placed, name)
-    return _fill_model(made, spec, placed, findings, substeps, sweeps)
+    added = {one.name: joint for joint, one in placed.items() if one.drive.holds_anew}
+    if any(len(key.act) or added for key in spec.keys):
+        model_edit.keyframes(spec, before, own, added)
+    return model_edit.compile_spec(spec, name)
 
 
-def _check_counts(**counts: int | None) -> None:
+def _check_wanted(wanted: Mapping[str, Any], ctrl: str, **counts: int | None) -> None:
+    if not wanted:
+        raise MissingValue("attach got no actuators; expected joints and their actuators")
+    if ctrl not in CTRL:
+        raise UnknownName("meaning of ctrl", ctrl, CTRL)
     for word, n in counts.items():
-        if n is not None and not (isinstance(n, int) and n > 0):
+        if n is not None and not (is_whole(n) and n > 0):
             raise InvalidValue(f"{word} is {n!r}; expected a whole number above 0")
 
 
@@ -120,20 +220,15 @@ def _check_integrator(spec: Any, name: str) -> None:
 
 
 def _place_actuator(
-    spec: Any, joint: str, actuator: Actuator, fit: Fit | None, switch: bool
-) -> tuple[AttachedActuator, list[Finding]]:
-    """An actuator put onto a joint of a model, and what there is to say of that."""
-    _same_motion(load_mujoco(), spec, joint, actuator)
-    system, n_line = (
-        live_system(actuator, switched=switch),
-        motor_rows.line_of(actuator, spec.option.timestep),
-    )
+    spec: Any, drive: JointDrive, fit: Fit | None, switch: bool, ctrl: str
+) -> AttachedActuator:
+    """An actuator put onto a joint of a model."""
+    system = live_system(drive.actuator, switched=switch)
+    n_line = motor_rows.line_of(drive.actuator, spec.option.timestep)
     number, functions = callback.register(system)
-    taken, said = model_edit.take(
-        spec, joint, actuator, float(system.armature([*system.parameters.values()]))
-    )
+    taken = model_edit.take(spec, drive, motor_rows.armature_of(system), ctrl)
     spec.actuator(taken).actdim = motor_rows.size(system, n_line)
-    return AttachedActuator(taken, system, fit, n_line, number, functions), said
+    return AttachedActuator(taken, drive, system, fit, n_line, number, functions)
 
 
 def _fill_model(
@@ -143,16 +238,20 @@ def _fill_model(
     findings: list[Finding],
     substeps: int | None,
     sweeps: int,
+    least: int = 1,
 ) -> Motors:
-    """Write every motor's numbers into the compiled model, and into its description."""
+    """Write every motor's numbers into the compiled model, and into its description; each takes at least so
+    many substeps."""
     h, joints, known = float(model.opt.timestep), {}, {}
     linked = motor_rows.trees(model, {joint: one.name for joint, one in placed.items()})
-    for joint, above in _inertias(model, placed, armature=False).items():
+    for joint, inertia in _inertias(model, placed).items():
         one = placed[joint]
+        above = max(inertia - motor_rows.armature_of(one.system), 0.0)
         actuator, key = one.system.actuator, (id(one.system.actuator), float(f"{above:.2g}"))
         if key not in known:
             known[key] = safe.try_substeps(actuator, joint, above, h, substeps)
         n, error, said = known[key]
+        n = max(n, least)
         if said is not None and said not in findings:
             findings.append(said)
         index = int(model.actuator(one.name).id)
@@ -161,6 +260,7 @@ def _fill_model(
             "substeps": n,
             "n_line": one.n_line,
             "n_dofs": model.nv,
+            "scale": one.drive.scale,
             **linked[joint],
             **_main(model, index),
         }
@@ -178,60 +278,66 @@ def _fill_model(
             error=error,
             at=int(model.actuator_actadr[index]),
             n_line=one.n_line,
+            kept_armature=one.drive.before.armature if "armature" in one.drive.keeps else 0.0,
             system=one.system,
         )
     return Motors(model=model, spec=spec, joints=joints, findings=tuple(findings))
 
 
-def _of_all(given: Any) -> dict[str, Any]:
-    """What is given for all joints at once: of a robot's fit each joint its own."""
-    if isinstance(given, str | Path) and _is_fit(given):
-        given = Fit.read(given)
-    return dict(given.joints) if isinstance(given, Fit) and given.joints else {".*": given}
+def _by_joint(given: Any) -> dict[str, Any]:
+    """What is given, by joint or regular expression; of a robot's fit each joint has its own."""
+    match given:
+        case Mapping():
+            return dict(given)
+        case str() | Path() if _is_fit(given):
+            return _by_joint(Fit.read(given))
+        case Fit() if given.joints:
+            return dict(given.joints)
+    return {".*": given}
 
 
-def _actuator(given: Any) -> tuple[Actuator, Fit | None]:
-    """An actuator, and the fit that it came from."""
-    if isinstance(given, str | Path) and _is_fit(given):
-        given = Fit.read(given)
-    if isinstance(given, Fit) and given.joints:
-        raise InvalidValue(
-            f"attach was given the fit of {len(given.joints)} joints for one of them; expected"
-            " be.attach(model, fit), or fit.joints[NAME] for a joint"
-        )
-    if isinstance(given, Fit):
-        return given.actuator, given
-    if isinstance(given, Datasheet):
-        return given.actuator(), None
-    if isinstance(given, str | Path):
-        return Actuator.read(given), None
-    if not isinstance(given, Actuator):
-        raise InvalidValue(
-            f"attach was given a {type(given).__name__} for a joint; expected a Fit, an Actuator, a"
-            f" Datasheet, or"
-            " the name of one"
-        )
-    return given, None
+def _actuator(given: Any) -> GivenActuator:
+    """An actuator, the fit that it came from, and what it does not know."""
+    match given:
+        case str() | Path() if _is_fit(given):
+            return _actuator(Fit.read(given))
+        case Fit() if given.joints:
+            raise InvalidValue(
+                f"attach was given the fit of {len(given.joints)} joints for one of them; expected"
+                " be.attach(model, fit), or fit.joints[NAME] for a joint"
+            )
+        case Fit():
+            return GivenActuator(given.actuator, given)
+        case Actuator():
+            return GivenActuator(given, None)
+        case Datasheet():
+            return _of_part(given)
+        case str() if parts.is_part(given):
+            return _of_part(given)
+        case str() | Path():
+            return GivenActuator(Actuator.read(given), None)
+    raise InvalidValue(
+        f"attach was given a {type(given).__name__} for a joint; expected a Fit, an Actuator, a"
+        " Datasheet, or the name of one"
+    )
+
+
+def _of_part(given: str | Datasheet) -> GivenActuator:
+    part = parts.part(given)
+    return GivenActuator(part.actuator, None, part.unknown)
 
 
 def _is_fit(source: Path | str) -> bool:
+    if not str(source).endswith(".json"):
+        return False
     try:
-        content = (
-            json.loads(Path(source).read_text(encoding="utf-8")) if str(source).endswith(".json") else None
-        )
+        content = json.loads(Path(source).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):  # whoever reads it says what is wrong
         return False
-    return isinstance(content, dict) and content.get("noun") == "Fit"
-
-
-def _same_motion(mujoco: Any, spec: Any, joint: str, actuator: Actuator) -> None:
-    slides = spec.joint(joint).type == mujoco.mjtJoint.mjJNT_SLIDE
-    if slides != (actuator.motion == "linear"):
-        kinds = ("a slide", "rotary") if slides else ("a hinge", "linear")
-        raise InvalidValue(
-            f"joint {joint!r} is {kinds[0]}, and its actuator is {kinds[1]}; expected a linear actuator for a"
-            " slide and a rotary one for a hinge"
-        )
+    match content:
+        case {"noun": "Fit"}:
+            return True
+    return False
 
 
 def _add_channels(spec: Any, placed: Mapping[str, AttachedActuator], feedforward: bool) -> None:
@@ -262,16 +368,13 @@ def _main(model: Any, index: int) -> dict[str, float]:
     return {"main": element(model, index), "ctrl_low": float(low), "ctrl_high": float(high)}
 
 
-def _inertias(
-    model: Any, joints: Sequence[str] | Mapping[str, Any], armature: bool = True
-) -> dict[str, float]:
-    """Of each joint in the model's own pose, its outer links free to move, with or without its armature
+def _inertias(model: Any, joints: Iterable[str]) -> dict[str, float]:
+    """Of each joint in the model's own pose, its outer links free to move, with its armature
     [kg m^2 or kg]."""
     mujoco = load_mujoco()
     data, found = mujoco.MjData(model), {}
     mujoco.mj_forward(model, data)
     for joint in joints:
         dof = int(model.joint(joint).dofadr[0])
-        J = 1.0 / float(data.qLDiagInv[dof]) if data.qLDiagInv[dof] < 1e14 else 0.0
-        found[joint] = J if armature else max(J - float(model.dof_armature[dof]), 0.0)
+        found[joint] = 1.0 / float(data.qLDiagInv[dof]) if data.qLDiagInv[dof] < 1e14 else 0.0
     return found

@@ -121,7 +121,17 @@ def register(system: LiveSystem) -> tuple[int, Any]:
 
 
 def heading(number: int, width: int, first: int, n_terms: int) -> list[float]:
-    """What an actuator's `dynprm` begins with."""
+    """What an actuator's `dynprm` begins with.
+
+    Args:
+        number: by which models know its structure.
+        width: numbers of each actuator in `actuator_user`.
+        first: where ours begin there.
+        n_terms: how many of ours are terms of the structure.
+
+    Returns:
+        The numbers.
+    """
     values = {"magic": MAGIC, "hash": number, "width": width, "user": first, "n_terms": n_terms}
     return [float(values[name]) for name in HEADING]
 

@@ -84,6 +84,7 @@ from backemf.mujoco.live.places import (
     QPOS_AT,
     QVEL,
     ROW,
+    SCALE,
     SOLVE,
     STILL,
     STRUCTURES,
@@ -133,7 +134,7 @@ def read_ctrl(settings, ctrl, channel):
         return 0.0
     now = real(ctrl, channel)
     if channel == int(real(settings, MAIN)):
-        now = min(max(now, real(settings, CTRL_LOW)), real(settings, CTRL_HIGH))
+        now = min(max(now, real(settings, CTRL_LOW)), real(settings, CTRL_HIGH)) * real(settings, SCALE)
     return now
 
 
@@ -277,7 +278,7 @@ def sweep(table, m, d, n, mobility, members, h):
         for j in range(n):
             acceleration += real(mobility, n * k + j) * real(changes, j)
         own = real(mobility, n * k + k)
-        above = 1.0 / own - real(word(m + word(table, ARMATURE), 0), dof)
+        above = 1.0 / own - real(settings, ARMATURE)
         before = real(efforts, k) + real(changes, k)
         put(dot, n_states + 1, max(above, 0.0))
         put(dot, n_states + 2, acceleration)

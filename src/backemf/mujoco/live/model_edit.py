@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue
-from ...findings import Finding, finding
-from ...physics.actuator import Actuator
-from ..arrays import load_mujoco
-from ..models import by_joint, same_era
+from ..arrays import ctrl_place, load_mujoco
+from ..joint_interface import JointDrive
+from ..models import same_era
 
 KEPT = {"id", "name", "target", "trntype", "classname", "signature", "info", "parent", "plugin", "group"}
 KEPT |= {"refsite", "slidersite", "userdata", "compiler", "ctrlrange", "ctrllimited"}
@@ -21,17 +21,24 @@ KEPT |= {"refsite", "slidersite", "userdata", "compiler", "ctrlrange", "ctrllimi
 def spec_of(model: Any) -> tuple[Any, str]:
     """A copy of a model's description that may be changed, and what to call it."""
     mujoco = load_mujoco()
-    if isinstance(model, mujoco.MjSpec):
-        named = model.modelname not in ("", "MuJoCo Model")  # the second is what nobody called it
-        return model.copy(), model.modelname if named else "the model"
-    if not isinstance(model, str | Path):
-        hint = "; a compiled model cannot be changed" if isinstance(model, mujoco.MjModel) else ""
-        raise InvalidValue(
-            f"attach was given a {type(model).__name__}{hint}; expected the path of an MJCF or URDF"
-            f" file, or an"
-            " MjSpec"
-        )
-    path = Path(model)
+    match model:
+        case mujoco.MjSpec():
+            named = model.modelname not in ("", "MuJoCo Model")  # the second is what nobody called it
+            return model.copy(), model.modelname if named else "the model"
+        case str() | Path():
+            return _read_spec(Path(model))
+        case mujoco.MjModel():
+            hint = "; a compiled model cannot be changed"
+        case _:
+            hint = ""
+    raise InvalidValue(
+        f"attach was given a {type(model).__name__}{hint}; expected the path of an MJCF or URDF file, or"
+        " an MjSpec"
+    )
+
+
+def _read_spec(path: Path) -> tuple[Any, str]:
+    mujoco = load_mujoco()
     if not path.is_file():
         raise MissingValue(f"there is no file {str(path)!r}; expected an MJCF or URDF model")
     if path.suffix.lower() != ".urdf":
@@ -45,6 +52,7 @@ def spec_of(model: Any) -> tuple[Any, str]:
 
 
 def compile_spec(spec: Any, name: str) -> Any:
+    """The model of a description; where MuJoCo refuses it, its name and MuJoCo's own words."""
     try:
         return spec.compile()
     except ValueError as error:
@@ -55,83 +63,47 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def choose_joints(spec: Any, wanted: dict[str, Any], name: str) -> dict[str, str]:
-    """Joint -> whose actuator it gets. A regular expression means joints that have an actuator, or all where
-    none has."""
-    mujoco = load_mujoco()
-    kinds = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
-    named = [j.name for j in spec.joints if j.name]
-    turning = [j.name for j in spec.joints if j.name and j.type in kinds]
-    for pattern in wanted:
-        if pattern in named and pattern not in turning:
-            raise InvalidValue(f"joint {pattern!r} of {name} is a ball or free; expected a hinge or a slide")
-    driven = {a.target for a in spec.actuators if _on_joint(mujoco, a)}
-    meant = [j for j in turning if j in driven] or turning
-    if not turning:
-        raise MissingValue(f"{name} has no hinge or slide with a name; expected one for each actuator")
-    return by_joint(wanted, meant, name, turning)
+def take(spec: Any, drive: JointDrive, armature: float, ctrl: str) -> str:
+    """Make an actuator on a joint ours, the one that is there or a new one.
 
+    Args:
+        spec: the model's description, which is changed.
+        drive: what drives the joint from now on.
+        armature: of the actuator at the joint [kg m^2 or kg].
+        ctrl: "model" where the old range of ctrl stays, "actuator" where it is that of the joint's positions.
 
-def _on_joint(mujoco: Any, actuator: Any) -> bool:
-    return actuator.trntype in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-
-
-def take(spec: Any, joint: str, actuator: Actuator, armature: float) -> tuple[str, list[Finding]]:
-    """Make an actuator on this joint ours, the one that is there or a new one; its name."""
-    mujoco, findings = load_mujoco(), []
-    there = [a for a in spec.actuators if _on_joint(mujoco, a) and a.target == joint]
-    if there:
-        mine, *others = there
-        findings.append(_replaced_finding(mine, joint, len(others)))
-        for other in others:
-            _reset(mujoco, other)
-            other.gainprm[:] = 0.0
+    Returns:
+        The name of the model's actuator.
+    """
+    mujoco, before = load_mujoco(), drive.before
+    if before.actuator is not None:
+        mine = spec.actuators[before.actuator]
+        for i in before.others:
+            _reset(mujoco, spec.actuators[i])
+            spec.actuators[i].gainprm[:] = 0.0
     else:
-        mine = spec.add_actuator(name=_free_name(spec, joint), target=joint)
+        mine = spec.add_actuator(name=_free_name(spec, drive.joint), target=drive.joint)
         mine.trntype = mujoco.mjtTrn.mjTRN_JOINT
     if not mine.name:
-        mine.name = _free_name(spec, joint)
-    by_position = actuator.drive.followed == "position_target"
-    was_position = bool(there) and mine.biastype == mujoco.mjtBias.mjBIAS_AFFINE and mine.biasprm[1] < 0
-    scale = float(mine.gear[0]) if there else 1.0
+        mine.name = _free_name(spec, drive.joint)
+    by_position = drive.actuator.drive.followed == "position_target"
+    same = before.follows == "position_target" and before.gear == 1.0 and by_position
     _reset(mujoco, mine)
     mine.gaintype, mine.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_USER
     mine.dyntype = mujoco.mjtDyn.mjDYN_USER
     mine.gainprm[:] = 0.0
-    if scale != 1.0:
-        findings.append(_gear_finding(mine.name, joint, scale))
-    if not (by_position and was_position and scale == 1.0):  # the old range is that of something else
-        _limit(mine, spec.joint(joint), by_position)
-    _bare(spec.joint(joint), armature)
-    return mine.name, findings
+    if before.actuator is None or (ctrl == "actuator" and not same):  # the old range is of something else
+        _limit(mine, spec.joint(drive.joint), by_position)
+    elif before.ctrlrange is not None:  # perhaps a class's, perhaps inherited from the joint's range
+        mine.ctrllimited, mine.ctrlrange = 1, list(before.ctrlrange)
+    _bare(spec.joint(drive.joint), drive, armature)
+    return mine.name
 
 
 def _limit(actuator: Any, joint: Any, by_position: bool) -> None:
     """The range of a joint's positions for an actuator that follows them, and none for another."""
     ranged = by_position and bool(joint.limited) and joint.range[1] > joint.range[0]
     actuator.ctrllimited, actuator.ctrlrange = int(ranged), list(joint.range) if ranged else [0.0, 0.0]
-
-
-def _replaced_finding(mine: Any, joint: str, others: int) -> Finding:
-    more = f"; {others} more on the same joint do nothing any more" if others else ""
-    return finding(
-        "replaced",
-        f"joint {joint!r} was driven by the model's own actuator {mine.name!r}, which ours replaces;"
-        f" the joint's"
-        f" damping, dry friction and armature are the actuator's now{more}.",
-        "nothing, unless the joint has friction of its own besides its actuator's: put that into the"
-        " actuator",
-        others=others,
-    )
-
-
-def _gear_finding(name: str, joint: str, gear: float) -> Finding:
-    return finding(
-        "ctrl_rescaled",
-        f"actuator {name!r} had gear {gear:g}; its ctrl is now in the units of joint {joint!r} itself.",
-        f"divide what was sent to {name!r} by {gear:g}",
-        gear=gear,
-    )
 
 
 def _free_name(spec: Any, joint: str) -> str:
@@ -154,30 +126,46 @@ def _reset(mujoco: Any, actuator: Any) -> None:
             setattr(actuator, field, value)
 
 
-def _bare(joint: Any, armature: float) -> None:
-    """A joint whose damping, dry friction and rotor are its actuator's."""
+def _bare(joint: Any, drive: JointDrive, armature: float) -> None:
+    """A joint whose damping, dry friction and rotor are its actuator's, as far as that knows them."""
     for field, value in (("damping", 0.0), ("frictionloss", 0.0), ("armature", armature)):
+        if field in drive.keeps:
+            continue
         if isinstance(getattr(joint, field), np.ndarray):
             getattr(joint, field)[:] = 0.0
             getattr(joint, field)[0] = value
         else:
             setattr(joint, field, value)
-    joint.actfrclimited = 0
+    joint.actfrclimited = 0  # of the whole effort, of which friction is a part here
     joint.actfrcrange[:] = 0.0
 
 
-def keyframes(spec: Any, before: Any, own: set[str]) -> None:
-    """Activations of the model's own keyframes, moved to where they are now; our motors start at rest."""
+def keyframes(spec: Any, before: Any, own: set[str], added: Mapping[str, str]) -> None:
+    """Move the activations of the model's own keyframes to where they are now; our motors start at rest.
+
+    Args:
+        spec: the model's description, whose keyframes are changed.
+        before: the model as it was, compiled.
+        own: names of our actuators.
+        added: actuator -> joint of those that are new and follow a position: they are asked to stay.
+    """
     bare = spec.copy()
     for key in [*bare.keys]:
         bare.delete(key)
     after = bare.compile()
-    for key in spec.keys:
+    for k, key in enumerate(spec.keys):
         old, new = np.asarray(key.act, float), np.zeros(after.na)
-        for i in range(before.nu if len(old) else 0):
-            name, n = before.actuator(i).name, int(before.actuator_actnum[i])
-            if n and name not in own:
-                at, to = int(before.actuator_actadr[i]), int(after.actuator(name).actadr[0])
+        for i in range(len(before.actuator_actnum) if len(old) else 0):  # ours come last, or take a place
+            n = int(before.actuator_actnum[i])
+            if n and before.actuator(i).name not in own and int(after.actuator_actnum[i]) == n:
+                at, to = int(before.actuator_actadr[i]), int(after.actuator_actadr[i])
                 new[to : to + n] = old[at : at + n]
         if len(old):
             key.act = new
+        if added:
+            ctrl = np.zeros(after.nu)
+            ctrl[: before.nu] = before.key_ctrl[k]
+            for name, joint in added.items():
+                place = ctrl_place(after, int(after.actuator(name).id))
+                ctrl[place] = before.key_qpos[k, before.joint(joint).qposadr[0]]
+            key.ctrl = ctrl

@@ -50,11 +50,26 @@ def trees(model: Any, actuators: Mapping[str, str]) -> dict[str, dict[str, int]]
     return linked
 
 
+def armature_of(system: LiveSystem) -> float:
+    """Of the rotors, at the joint [kg m^2 or kg]."""
+    return float(system.armature([*system.parameters.values()]))
+
+
 def row(functions: Any, system: LiveSystem, kept: Mapping[str, float], channels: Sequence[int]) -> np.ndarray:
-    """An actuator's numbers in `actuator_user`; see `kernel.py`."""
+    """An actuator's numbers in `actuator_user`; see `kernel.py`.
+
+    Args:
+        functions: of its structure, compiled.
+        system: the actuator in a simulation.
+        kept: its settings, apart from delay and armature.
+        channels: the element of ctrl of each target; -1: none.
+
+    Returns:
+        Terms, settings, states at rest and channels, one after the other.
+    """
     actuator, terms = system.actuator, np.empty((1, functions.WIDTH))
     functions.prepare(np.array([[*system.parameters.values()]], float), terms)
-    settings = {**kept, "delay": actuator.drive.delay or 0.0}
+    settings = {**kept, "delay": actuator.drive.delay or 0.0, "armature": armature_of(system)}
     rest = [*actuator.initial_state().values()]
     return np.concatenate([terms[0], [settings[k] for k in SETTINGS], rest, channels])
 
@@ -65,7 +80,16 @@ def settings_of(model: Any, index: int) -> dict[str, float]:
 
 
 def channels_of(model: Any, index: int, system: LiveSystem) -> list[int]:
-    """Which elements of ctrl an actuator in a model reads."""
+    """Which elements of ctrl an actuator in a model reads.
+
+    Args:
+        model: compiled.
+        index: of the actuator.
+        system: the actuator.
+
+    Returns:
+        An element for each target; -1: none.
+    """
     at, n = len(SETTINGS) + len(system.states), len(system.inputs) - 3
     return [int(x) for x in _behind_terms(model, index)[at : at + n]]
 
@@ -76,7 +100,13 @@ def _behind_terms(model: Any, index: int) -> np.ndarray:
 
 
 def put(model: Any, index: int, numbers: np.ndarray) -> None:
-    """Write an actuator's numbers into a model."""
+    """Write an actuator's numbers into a model.
+
+    Args:
+        model: compiled, which is changed.
+        index: of the actuator.
+        numbers: as `row` gives them.
+    """
     first = int(model.actuator_dynprm[index, 3])
     model.actuator_user[index, first : first + len(numbers)] = numbers
 

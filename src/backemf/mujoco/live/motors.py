@@ -45,6 +45,8 @@ class Attachment:
     """Of the time step: how far the joint is off when let go, as a share of its motion."""
     at: int
     """Where its activations begin."""
+    kept_armature: float
+    """Of the joint in the model, where the actuator does not know its own [kg m^2 or kg]."""
     n_line: int
     """Commands of the past among them, for each target."""
     system: LiveSystem
@@ -108,7 +110,7 @@ class Motors(NotebookDisplay):
         for k, (name, channel) in enumerate(zip(system.inputs[3:], channels, strict=True)):
             value = float(data.ctrl[channel]) if channel >= 0 else 0.0
             if channel == one.element:
-                value = min(max(value, settings["ctrl_low"]), settings["ctrl_high"])
+                value = min(max(value, settings["ctrl_low"]), settings["ctrl_high"]) * settings["scale"]
             if name == "disabled":
                 asked["enabled"] = 1.0 - value
             else:
@@ -119,12 +121,12 @@ class Motors(NotebookDisplay):
         """The element of ctrl that holds a further target of a drive, where `feedforward` made one."""
         return element(self.model, int(self.model.actuator(f"{self.joints[joint].name}_{target}").id))
 
-    def unlimited(self) -> None:
+    def remove_ctrl_ranges(self) -> None:
         """Let every ctrl of ours be what it is: a recording was not held within the model's ranges."""
         for joint in self.joints.values():
             motor_rows.remove_ctrl_range(self.model, joint.index)
 
-    def drawn(self, seed: int = 0, *, spread: Spread | None = None) -> Any:
+    def draw_model(self, seed: int = 0, *, spread: Spread | None = None) -> Any:
         """A copy of the model with other motors that the recordings allow too: parameters of each fit drawn
         once from its errors, for all its joints, and with a `Spread` each joint another piece from the same
         box.
@@ -141,9 +143,22 @@ class Motors(NotebookDisplay):
             self.put(joint, actuator if spread is None else spread.unit(actuator, random), model)
         return model
 
+    drawn = draw_model
+    """What users may still call it."""
+
     def put(self, joint: str, actuator: Actuator, model: Any = None) -> None:
-        """Give a joint other numbers of the same structure, in this model or a copy of it. In this one, they
-        are what the joint has from now on, and no fit's any more."""
+        """Give a joint other numbers of the same structure. In this model, they are what the joint has from
+        now on, and no fit's any more.
+
+        Args:
+            joint: its name.
+            actuator: of the same parts and options, with other numbers.
+            model: a copy of this one, which is changed; None: this one itself.
+
+        Raises:
+            UnknownName: no motor is on such a joint.
+            InvalidValue: the actuator has other parts, or a delay that has no room.
+        """
         model = self.model if model is None else model
         if joint not in self.joints:
             raise UnknownName("joint", joint, self.joints)
@@ -163,7 +178,7 @@ class Motors(NotebookDisplay):
         )
         motor_rows.put(model, one.index, motor_rows.row(functions, system, kept, channels))
         dof = int(model.joint(joint).dofadr[0])
-        model.dof_armature[dof] = float(system.armature([*system.parameters.values()]))
+        model.dof_armature[dof] = motor_rows.armature_of(system) + one.kept_armature
         mujoco = load_mujoco()
         mujoco.mj_setConst(model, mujoco.MjData(model))
         if model is self.model:

@@ -10,7 +10,6 @@ OF_MODEL = (
     "actuator_trnid",
     "jnt_qposadr",
     "jnt_dofadr",
-    "dof_armature",
 )
 FUNCTIONS = ("mj_markStack", "mj_stackAllocNum", "mj_freeStack", "mj_solveM", "mju_error")
 LAYOUT = (*OF_DATA, *OF_MODEL, *FUNCTIONS, "timestep", "n_dynprm", "n_trnid", "magic", "long_delay")
@@ -26,12 +25,14 @@ HEADING = ("magic", "hash", "width", "user", "n_terms")
 `actuator_user`, the first of ours among them, and how many terms precede the settings."""
 SETTINGS = (
     *("sweeps", "substeps", "delay", "n_line", "n_tree", "next", "n_dofs", "main", "ctrl_low", "ctrl_high"),
+    *("scale", "armature"),
 )
 """What follows the terms in `actuator_user`; then for each state what it is at rest at 0; then for
 each target which element of ctrl holds it. The last of a
 tree's actuators knows how many they are, and each the `next`; the others have `n_tree` 0. The element of ctrl
-called `main` is held within its range, as MuJoCo holds those of its own actuators."""
-N_SETTINGS = 10
+called `main` is held within its range, as MuJoCo holds those of its own actuators, and times `scale` is what
+the drive is asked for. `armature` is the actuator's own, which the joint's may exceed."""
+N_SETTINGS = 12
 MEMBER = 8
 """Numbers noted of every actuator while a step is taken."""
 FIRST = 100
@@ -41,8 +42,8 @@ STILL = 1e-9
 
 # Places in the table and in rows, as numbers that the compiler sees.
 CTRL, QPOS, QVEL, ACT, ACT_DOT, BIAS, PASSIVE = range(7)
-DYNPRM, USER, ADDRESS, JOINT, QPOS_AT, DOF_AT, ARMATURE = range(7, 14)
-MARK, ALLOCATE, FREE, SOLVE, ERROR = range(14, 19)
-TIMESTEP, N_DYNPRM, N_TRNID, MAGIC, LONG_DELAY = range(19, 24)
-STRUCTURES = 24
-SWEEPS, SUBSTEPS, DELAY, N_LINE, N_TREE, NEXT, N_DOFS, MAIN, CTRL_LOW, CTRL_HIGH = range(10)
+DYNPRM, USER, ADDRESS, JOINT, QPOS_AT, DOF_AT = range(7, 13)
+MARK, ALLOCATE, FREE, SOLVE, ERROR = range(13, 18)
+TIMESTEP, N_DYNPRM, N_TRNID, MAGIC, LONG_DELAY = range(18, 23)
+STRUCTURES = 23
+SWEEPS, SUBSTEPS, DELAY, N_LINE, N_TREE, NEXT, N_DOFS, MAIN, CTRL_LOW, CTRL_HIGH, SCALE, ARMATURE = range(12)

@@ -59,7 +59,7 @@ def unexplained_torque(
     level; whether it moves)."""
     q, v, a = motion.position[:, j], motion.velocity[:, j], motion.acceleration[:, j]
     t = motion.time
-    inputs: dict[str, Any] = {n: log.signals[n].held(t - delay) for n in targets(log, actuator.drive)}
+    inputs: dict[str, Any] = {n: log.signals[n].hold_at(t - delay) for n in targets(log, actuator.drive)}
     state: dict[str, Any] = {name: 0.0 * q + x for name, x in actuator.initial_state().items()}
     state |= {"position": motion.recorded[:, j], "velocity": v}
     if "lagged_setpoint" in state:
@@ -87,7 +87,19 @@ def from_outside(
     motion: RobotMotion,
     carried: JointLoads,
 ) -> Outside:
-    """Of every joint; 0 for those without an actuator."""
+    """Torques from outside on every joint; 0 for those without an actuator.
+
+    Args:
+        robot: whose joints they are.
+        actuators: by joint.
+        delays: by which commands come late, by joint [s]; 0 where it is not given.
+        log: the recording.
+        motion: of all joints along it.
+        carried: inertia and load along it.
+
+    Returns:
+        The torques, the level of dry friction, and where joints move.
+    """
     torque, level = np.zeros_like(motion.position), np.zeros_like(motion.position)
     moving = np.zeros(motion.position.shape, bool)
     for name, actuator in actuators.items():
@@ -112,7 +124,17 @@ def scatter_of(outside: Sequence[Outside]) -> np.ndarray:
 
 
 def pushes(outside: Outside, scatter: np.ndarray, clearance: Clearance, t: np.ndarray) -> Pushes:
-    """The upward force at the lowest point that explains the torques best."""
+    """The upward force at the lowest point that explains the torques best.
+
+    Args:
+        outside: torques from outside.
+        scatter: of each joint's torque while nothing touches [N m].
+        clearance: where the lowest point is.
+        t: sample times [s].
+
+    Returns:
+        The force along the recording.
+    """
     seen = np.flatnonzero(outside.level.any(axis=0) | outside.torque.any(axis=0))
     lever = clearance.push[:, seen] / scatter[seen]
     size = np.maximum(np.sum(lever**2, axis=1), 1e-12)
@@ -130,7 +152,17 @@ def _median(x: np.ndarray, n: int) -> np.ndarray:
 
 def touching_samples(clearance: Clearance, felt: Pushes, ground: Ground | None, t: np.ndarray) -> np.ndarray:
     """Samples in which the robot touches something, or may as near as the ground is known, with some time
-    around them."""
+    around them.
+
+    Args:
+        clearance: where the lowest point is.
+        felt: what pushes there.
+        ground: what it may touch; None: nobody knows.
+        t: sample times [s].
+
+    Returns:
+        True for each such sample.
+    """
     hit = felt.sure > SIGNIFICANT
     if ground is not None:
         gap = clearance.height - ground.under(clearance.point)
@@ -162,7 +194,16 @@ class Clearance:
 
 
 def clearance(robot: Robot, q: np.ndarray, model: Any = None) -> Clearance | None:
-    """For positions of all joints (samples, joints); None where nothing of the robot can touch."""
+    """How high the lowest point of a robot is along a motion.
+
+    Args:
+        robot: whose links they are.
+        q: positions (samples, joints) [rad or m].
+        model: compiled; None: the robot's own, bare.
+
+    Returns:
+        The lowest points; None where nothing of the robot can touch.
+    """
     mujoco = load_mujoco()
     model = bare_model(robot) if model is None else model
     geoms = touching(model)
@@ -280,8 +321,16 @@ BENDING = 1e-3
 def ground_of(
     clearances: Sequence[Clearance], felt: Sequence[Pushes], clocks: Sequence[np.ndarray]
 ) -> Ground | None:
-    """The plane on which the points lie at which the robot was pushed; None where they lie on none, or
-    nothing pushed, or it was pushed elsewhere as well."""
+    """The plane on which the points lie at which the robot was pushed.
+
+    Args:
+        clearances: lowest points, one of each recording.
+        felt: what pushed there.
+        clocks: sample times [s].
+
+    Returns:
+        The ground; None where the points lie on no plane, nothing pushed, or it was pushed elsewhere as well.
+    """
     points = np.concatenate([c.point for c in clearances])
     pushed = np.concatenate([p.sure > SIGNIFICANT for p in felt])
     step = float(np.median(np.concatenate([np.diff(t) for t in clocks])))

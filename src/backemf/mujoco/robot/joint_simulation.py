@@ -33,16 +33,28 @@ def simulate_joints(
     motion: RobotMotion | None = None,
     step: float = LONGEST_STEP,
 ) -> np.ndarray:
-    """Positions of all joints on the log's clock, (samples, joints), from its start and what was asked.
+    """Simulate all joints together, from the log's start and what was asked.
 
-    `delays` are the moments at which commands count, by joint, in place of the drives' own; at samples in
-    `restarts` every joint is put where it was recorded.
+    Args:
+        robot: its links and joints.
+        actuators: by joint; joints without one move as they were recorded.
+        log: what was asked, and where the joints began.
+        delays: by which commands come late, by joint, in place of the drives' own [s].
+        ground: a table or floor that the links may touch.
+        restarts: samples at which every joint is put where it was recorded.
+        motion: along the log; None: found from it.
+        step: longest step of the simulation [s].
+
+    Returns:
+        Positions at the log's samples, (samples, joints) [rad or m]; NaN where they ran away.
+
+    Raises:
+        MissingValue: a joint with an actuator is not in the log.
     """
-    mujoco = load_mujoco()
     _check_joints(actuators, log)
     motion = motion_of(robot, log) if motion is None else motion
     motors = _motors(robot.model, ground, step, tuple(_on_time(actuators, delays or {}).items()))
-    model, t = motors.model, motion.time
+    mujoco, model, t = load_mujoco(), motors.model, motion.time
     at_q, at_v = places(robot, model)
     led = np.array([j for j, name in enumerate(robot.names) if name not in actuators], int)
     led_q, led_v = at_q[led], at_v[led]
@@ -62,12 +74,11 @@ def simulate_joints(
             n = max(1, int(np.ceil(dt / step - 1e-6)))
             model.opt.timestep = dt / n
             slopes = (motion.position[k + 1, led] - motion.position[k, led]) / dt
-            asked = sent.within(k, n)
-            for i in range(n):
+            for i, asked in enumerate(sent.within(k, n)):
                 if len(led):
                     qpos[led_q] = motion.position[k, led] + slopes * (i * dt / n)
                     qvel[led_v] = slopes
-                ctrl[sent.elements] = asked[i]
+                ctrl[sent.elements] = asked
                 stepped(model, data)
     found[:, led] = motion.position[:, led]
     return found
@@ -98,9 +109,11 @@ def _motors(
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
     spec.option.iterations = spec.option.ls_iterations = 50
-    motors = attach(spec, dict(actuators), feedforward=True)
+    for name, _ in actuators:  # also of a rotor that nobody knows: the fit's own number counts
+        spec.joint(name).armature = 0.0
+    motors = attach(spec, dict(actuators), feedforward=True, ctrl="actuator", check=False)
     alone_with(motors.model, {joint.joint: joint.index for joint in motors.joints.values()})
-    motors.unlimited()
+    motors.remove_ctrl_ranges()
     return motors
 
 
@@ -133,7 +146,7 @@ def _ctrl_rows(
     for name, actuator in actuators.items():
         one, own = log.joints[name], motors.joints[name]
         asked = targets(one, actuator.drive)
-        values = np.stack([one.signals[signal].held(t) for signal in asked], axis=1)
+        values = np.stack([one.signals[signal].hold_at(t) for signal in asked], axis=1)
         delay = delays.get(name, actuator.drive.delay or 0.0)
         rows = Delay(values, t, delay, [True] * len(asked)).rows()
         for i, signal in enumerate(asked):

@@ -104,7 +104,16 @@ def _hand(model: Any) -> tuple[int, np.ndarray]:
 
 
 def slopes(robot: Robot, motion: RobotMotion, of: Sequence[Unknown]) -> Slopes:
-    """How inertia and load along a motion depend on the unknowns, at the model as it is."""
+    """How inertia and load along a motion depend on the unknowns, at the model as it is.
+
+    Args:
+        robot: the model.
+        motion: of all joints.
+        of: the unknowns.
+
+    Returns:
+        Derivatives, (samples, joints, unknowns).
+    """
     model = bare_model(robot)
     at = _poses(robot, model, motion.position)
     gravity = np.array(model.opt.gravity)

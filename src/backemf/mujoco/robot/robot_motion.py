@@ -121,8 +121,16 @@ def _followed_share(n: int) -> float:
 
 
 def smooth(t: np.ndarray, q: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Position, velocity and acceleration by cubics through n samples (Savitzky and Golay), never across a
-    gap."""
+    """Smooth positions by cubics through n samples (Savitzky and Golay), never across a gap.
+
+    Args:
+        t: sample times [s].
+        q: positions (samples, joints) [rad or m].
+        n: samples of a window, odd.
+
+    Returns:
+        Position, velocity and acceleration, each (samples, joints).
+    """
     from scipy.signal import savgol_filter
 
     step = float(np.median(np.diff(t)))
@@ -160,17 +168,22 @@ def _compile_text(text: str, ground: Ground | None) -> Any:
 def add_ground(spec: Any, ground: Ground | None) -> Any:
     """A model's description with a table or floor in it, where there is one."""
     if ground is not None:
-        spec.worldbody.add_geom(
-            name="found_ground",
-            type=load_mujoco().mjtGeom.mjGEOM_PLANE,
-            size=[0.0, 0.0, 1.0],
-            pos=[0.0, 0.0, ground.height],
-            quat=ground.turned,
-            priority=100,
-            condim=3,
-            friction=[ground.friction, 0.005, 0.0001],
-        )
+        plane = load_mujoco().mjtGeom.mjGEOM_PLANE
+        spec.worldbody.add_geom(name="found_ground", type=plane, **ground_geom(ground))
     return spec
+
+
+def ground_geom(ground: Ground) -> dict[str, Any]:
+    """Attributes of the plane that a table or floor is in MuJoCo; its contact settings win over those of what
+    touches it."""
+    return {
+        "size": [0.0, 0.0, 1.0],
+        "pos": [0.0, 0.0, ground.height],
+        "quat": ground.turned,
+        "priority": 100,
+        "condim": 3,
+        "friction": [ground.friction, 0.005, 0.0001],
+    }
 
 
 def describe_model(robot: Robot) -> Any:
@@ -214,7 +227,16 @@ def places(robot: Robot, model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def joint_loads(robot: Robot, motion: RobotMotion, model: Any = None) -> JointLoads:
-    """Inertia and load along a motion."""
+    """Inertia and load along a motion.
+
+    Args:
+        robot: its links and joints.
+        motion: of all joints.
+        model: compiled; None: the robot's own, bare.
+
+    Returns:
+        Both at every sample, for each joint.
+    """
     mujoco = load_mujoco()
     model = bare_model(robot) if model is None else model
     data = mujoco.MjData(model)
@@ -261,8 +283,20 @@ def joint_log(
     kept: np.ndarray | None = None,
     settings: Mapping[str, float] | None = None,
 ) -> Log:
-    """The recording of one joint, with the inertia and load that the others make; `kept` marks the samples
-    of its position that count."""
+    """The recording of one joint, with the inertia and load that the others make.
+
+    Args:
+        log: the recording of all.
+        robot: whose joint it is.
+        name: of the joint.
+        motion: of all joints along the log.
+        along: inertia and load along it.
+        kept: True for samples of its position that count; None: all.
+        settings: parameters that were set for it, by path, over those of the log.
+
+    Returns:
+        A log of that joint alone, on a `Recorded` bench.
+    """
     j, given, t = robot.place(name), log.joints[name], motion.time
     seen = np.isfinite(motion.recorded[:, j]) & (True if kept is None else kept)
     signals = {n: s for n, s in given.signals.items() if n.endswith("_target") or n in ("enabled", "supply")}
@@ -286,7 +320,17 @@ def between(x: np.ndarray) -> np.ndarray:
 def excerpts(
     robot: Robot, logs: Sequence[Log], names: Sequence[str], seconds: float = SECONDS
 ) -> dict[str, list[Log]]:
-    """By joint, the middle of every recording as that joint met it."""
+    """The middle of every recording as each joint met it.
+
+    Args:
+        robot: whose joints they are.
+        logs: the recordings.
+        names: joints that are wanted.
+        seconds: length of the middle [s].
+
+    Returns:
+        Joint -> a log of it alone for each recording that has it.
+    """
     found: dict[str, list[Log]] = {name: [] for name in names}
     for log in logs:
         middle = 0.5 * float(log.time[0] + log.time[-1])
@@ -323,7 +367,19 @@ def posture_of(robot: Robot, given: Mapping[str, float]) -> dict[str, float]:
 
 def joint_bench(robot: Robot, joint: str, posture: Mapping[str, float]) -> Bench:
     """What a joint carries while the others stand still: I q'' = -A sin(q - q_h), which a point mass of
-    m = A^2 / (g^2 I) at l = g I / A has too."""
+    m = A^2 / (g^2 I) at l = g I / A has too.
+
+    Args:
+        robot: its links and joints.
+        joint: name of one that turns.
+        posture: where every joint stands, by name [rad or m].
+
+    Returns:
+        A pendulum; a flywheel where gravity is balanced.
+
+    Raises:
+        InvalidValue: the joint is linear.
+    """
     one = robot.joint(joint)
     if one.motion != "rotary":
         raise InvalidValue(f"{joint} is a linear joint; expected one that turns")
@@ -369,7 +425,16 @@ class Room(NamedTuple):
 
 
 def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
-    """How far a joint can go either way from where it stands, as the model's own shapes have it."""
+    """How far a joint can go either way from where it stands, as the model's own shapes have it.
+
+    Args:
+        robot: its links and joints.
+        joint: its name.
+        posture: where every joint stands, by name [rad or m].
+
+    Returns:
+        The ends, and what touches what beyond them.
+    """
     mujoco = load_mujoco()
     model = describe_model(robot)
     one, place = robot.joint(joint), robot.names.index(joint)

@@ -6,6 +6,10 @@ A servo holds up what it carries by an error: error = a weight + b sign(velocity
 arm would stand elsewhere and carry another weight: the sign that leaves the smaller residuals, over all
 joints, is the right one. Only samples in motion count: at rest stiction hides the weight. What gravity does
 not load says nothing, nor does a pendulum, which weighs the same on both sides.
+
+Every log votes, and none counts for more than MOST: a sign is contradicted where the sum, most of the votes,
+and their scatter say so. In 441 draws of 1 to 20 recordings of a real arm no right sign was; with 12 of them
+a turned joint that gravity loads was found in 57 to 60 of 60, with 16 always.
 """
 
 from __future__ import annotations
@@ -24,11 +28,14 @@ from .robot_motion import RobotMotion, bare_model, joint_loads, motion_of
 
 SAMPLES = 1000
 """Of all logs together that are looked at; of each log at least LEAST."""
-LEAST = 80
+LEAST = 400
 CLEARLY = 0.35
 """Fall of the logarithm of the squared residuals, summed over joints and logs, from which on a sign is
-contradicted. In 12 recordings of a real arm the right sign of a joint lost by 0.12 at most in one; turned
-ones of the joints that gravity loads fall by 0.4 (a leg, one log) to 4 (an elbow, 12 logs)."""
+contradicted, where the votes agree."""
+MOST, TELLS = 1.0, 0.05
+"""A log's vote counts no more than the first, and none at all below the second."""
+AGREEING, SIGNIFICANT = 2 / 3, 1.5
+"""Share of the votes that must say the same, and their mean over its standard error from three logs on."""
 ALIKE = 0.8
 """Share of the best fall from which on another joint's turning would do as well."""
 MOVING = 0.1
@@ -46,6 +53,8 @@ class Sign(NamedTuple):
 
     gain: float
     """Fall of the logarithm of the squared residuals where it is turned round; below 0 a rise."""
+    votes: tuple[float, ...]
+    """The same of each log."""
     felt: str
     """The joint whose error tells most of it."""
     explained: float
@@ -54,8 +63,19 @@ class Sign(NamedTuple):
     """The same with the joint turned round."""
 
     @property
+    def told(self) -> bool:
+        """Whether the sum is clear, and the logs agree on it."""
+        votes = np.sign(self.gain) * np.array(self.votes)
+        told = votes[np.abs(votes) > TELLS]
+        if abs(self.gain) < CLEARLY or np.mean(told > 0) < AGREEING:
+            return False
+        error = float(np.std(votes, ddof=1)) / len(votes) ** 0.5 if len(votes) > 2 else 0.0
+        return float(np.mean(votes)) >= SIGNIFICANT * error
+
+    @property
     def verdict(self) -> str:
-        if abs(self.gain) < CLEARLY:
+        """ "agrees", "contradicted" or "not told"."""
+        if not self.told:
             return "not told"
         return "contradicted" if self.gain > 0 else "agrees"
 
@@ -84,10 +104,11 @@ def signs(robot: Robot, logs: Sequence[Log]) -> dict[str, Sign]:
         turn = here.copy()
         turn[k] = -1.0
         other = [_residuals(robot, model, one, turn) for one in along]
-        falls = np.nansum([np.log(a[:, 1] / b[:, 1]) for a, b in zip(as_is, other, strict=True)], axis=0)
-        most = int(np.argmax(np.abs(falls)))
+        falls = np.nan_to_num([np.log(a[:, 1] / b[:, 1]) for a, b in zip(as_is, other, strict=True)])
+        most = int(np.argmax(np.abs(np.sum(falls, axis=0))))
         shares = [np.nanmean([1 - r[most, 1] / r[most, 0] for r in each]) for each in (as_is, other)]
-        out[name] = Sign(float(np.sum(falls)), robot.names[most], *map(float, shares))
+        votes = tuple(np.clip(np.sum(falls, axis=1), -MOST, MOST).tolist())
+        out[name] = Sign(sum(votes), votes, robot.names[most], *map(float, shares))
     return out
 
 
@@ -98,9 +119,8 @@ def find_contradiction(robot: Robot, logs: Sequence[Log]) -> tuple[tuple[str, ..
         given_signs = signs(robot, logs)
     except BackemfError:
         return None  # a motion that cannot be followed says nothing of signs
-    mistakes = {
-        n: s for n, s in sorted(given_signs.items(), key=lambda row: -row[1].gain) if s.gain > CLEARLY
-    }
+    ordered = sorted(given_signs.items(), key=lambda row: -row[1].gain)
+    mistakes = {n: s for n, s in ordered if s.verdict == "contradicted"}
     if not mistakes:
         return None
     (name, sign), *_ = mistakes.items()
@@ -108,7 +128,9 @@ def find_contradiction(robot: Robot, logs: Sequence[Log]) -> tuple[tuple[str, ..
     text = (
         f"gravity contradicts the sign of {' or '.join(also)}: with {name} turned round, the weight of"
         f" {robot.name} explains {100 * sign.turned:.0f} % of what {sign.felt} held up in motion, and"
-        f" {100 * max(sign.explained, 0.0):.0f} % as it is read."
+        f" {100 * max(sign.explained, 0.0):.0f} % as it is read"
+        f" ({sum(v > TELLS for v in sign.votes)} of {len(sign.votes)} recordings say so,"
+        f" {sum(v < -TELLS for v in sign.votes)} the opposite)."
     )
     remedy = f'turn it: --map "{name}={name},-1", and see whether the others then agree'
     numbers = {"explained": sign.explained, "turned": sign.turned, "gain": sign.gain}
@@ -124,7 +146,7 @@ def _felt_motion(robot: Robot, log: Log, n: int) -> _FeltMotion | None:
         if one is None or "position" not in one or robot.joint(name).tool:
             continue
         if "position_target" in one:
-            felt[:, k] = one.signals["position_target"].held(t) - motion.position[:, k]
+            felt[:, k] = one.signals["position_target"].hold_at(t) - motion.position[:, k]
         elif "torque" in one and np.ptp(np.sign(one.signals["torque"].values)) == 2:
             torque = one.signals["torque"]
             felt[:, k] = np.interp(t, torque.time, torque.values)

@@ -1,8 +1,7 @@
 """C99: one header and one source file without allocation, for firmware and real-time loops.
 
-The step is the engine's own, traced and written as C (`engine/compile/dialects/c_dialect.py`).
-`NAME_torque` gives
-the torque on a joint that somebody else moves, `NAME_step` moves a joint of its own; a struct holds
+The step is the engine's own, traced and written as C (`engine/compile/dialects/c_dialect.py`). `NAME_torque`
+gives the torque on a joint that somebody else moves, `NAME_step` moves a joint of its own; a struct holds
 parameters, states and the commands under way. `c@float` computes in 32 bits and carries what additions round
 away.
 """
@@ -18,19 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...engine.hosted_system import HostedSystem, check_delay, hosted_system
-from ...errors import InvalidValue, NotAvailable
+from ...errors import InvalidValue
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..export import Export, Request, complete, header
-from ..reference_motions import SimulationCase
+from ..reference_motions import SimulationCase, check_enabled, run_alone
+from ..result import UNITS as UNITS, Export, Request, complete, header
 from ..spec import whole_rows
 from ..template import fill
 from . import c_language as cc
 from .c_language import array, comment, enumeration, identifier, literal, macro
 
-UNITS = (
-    "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
-)
 OWN_STEP = True
 """It takes the engine's own steps."""
 rows = whole_rows(
@@ -61,14 +57,6 @@ def adjustment(export: Export, other: Mapping[str, float]) -> dict[str, float]:
     return dict(other)
 
 
-def run(
-    files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Mapping[str, float] | None = None
-) -> np.ndarray:
-    """Positions [rad or m] at the case's moments when the files themselves are compiled and run,
-    with other parameters where some are given."""
-    return run_all(files, joint, [case], adjust)[0]
-
-
 def run_all(
     files: Mapping[str, str],
     joint: str,
@@ -76,8 +64,7 @@ def run_all(
     adjust: Mapping[str, float] | None = None,
 ) -> list[np.ndarray]:
     """Several cases, one after the other, of one build."""
-    if not all(case.enabled.all() for case in cases):
-        raise NotAvailable("a C file has no switch for its drive, and a recording was disabled")
+    check_enabled(cases, "a C file")
     source = next((name for name in files if name.endswith(".c")), None)
     if source is None or f"{source[:-2]}.h" not in files:
         raise InvalidValue(f"{', '.join(files)}: expected a source file NAME.c and its header NAME.h")
@@ -88,9 +75,7 @@ def run_all(
         name=name,
         file=source[:-2],
         real=real,
-        adjusted=" ".join(
-            f"a->p[{macro(name, 'p', path)}] = {literal(value)};" for path, value in (adjust or {}).items()
-        ),
+        adjusted=" ".join(f"a->p[{macro(name, 'p', k)}] = {literal(v)};" for k, v in (adjust or {}).items()),
         asked="".join(f", ({real})asked[{i}]" for i in range(len(targets))),
         POSITION=macro(name, "s", "position"),
         VELOCITY=macro(name, "s", "velocity"),
@@ -101,6 +86,11 @@ def run_all(
         path = cc.build(folder, [source, "driver.c"], f"driver{cc.ending()}")
         library: Any = ctypes.CDLL(str(path))
         return [case.check(simulator(), _run_case(library, case)) for case in cases]
+
+
+run = run_alone(run_all)
+"""Positions [rad or m] at a case's moments when the files themselves are compiled and run, with other
+parameters where some are given."""
 
 
 def _file_names(text: str) -> tuple[str, str]:
@@ -136,29 +126,19 @@ def _run_case(library: Any, case: SimulationCase) -> np.ndarray:
 
 
 def write(actuator: Actuator, request: Request) -> Export:
-    findings = findings_of(actuator)
-    top = header(request, UNITS, findings=findings)
-    frame = frame_actuator(
-        actuator,
-        request.joint,
-        [*top, "", *usage(actuator, request)],
-        real=request.version,
-        line=line_for(actuator, request.timestep, 2),
-    )
-    same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
-    return complete(request, actuator, files=frame.files, findings=findings, **same)
-
-
-def usage(actuator: Actuator, request: Request) -> list[str]:
-    """How the files are used, in two lines."""
-    name = identifier(request.joint)
+    findings, name = findings_of(actuator), identifier(request.joint)
     targets = "".join(f", {target}" for target in actuator.drive.targets)
-    return [
+    top = [
+        *header(request, UNITS, findings=findings),
+        "",
         f"Use: {name}_actuator a; {name}_init(&a, {request.timestep:g}, position); and then once a step",
         f"     torque = {name}_torque(&a, position, velocity, inertia{targets});",
         f"Compile {name}.c as C99 with the mathematical library (-lm); with -ffp-contract=off it computes",
         "     what backemf computes, to the last digits.",
     ]
+    line = line_for(actuator, request.timestep, 2)
+    frame = frame_actuator(actuator, request.joint, top, real=request.version, line=line)
+    return complete(request, actuator, files=frame.files, findings=findings)
 
 
 def findings_of(actuator: Actuator) -> list[Finding]:
@@ -197,7 +177,18 @@ class ActuatorFrame(NamedTuple):
 def frame_actuator(
     actuator: Actuator, joint: str, top: Sequence[str], *, real: str, line: int
 ) -> ActuatorFrame:
-    """An actuator as C; `top` are the lines of the files' header, `line` how many commands may wait."""
+    """An actuator as C.
+
+    Args:
+        actuator: what is written.
+        joint: whose name begins every name in C.
+        top: lines of the files' header.
+        real: type of the numbers in a step: "double" or "float".
+        line: how many commands may be under way; of no use without a delay.
+
+    Returns:
+        The two files, and what they hold.
+    """
     from ...engine.compile.compiler import lowered_hosted, lowered_signals
     from ...engine.compile.dialects import c_dialect
 
@@ -259,6 +250,15 @@ def _words(name: str, real: str, targets: Sequence[str]) -> dict[str, object]:
 
 
 def line_for(actuator: Actuator, timestep: float, room: int = 1) -> int:
-    """Commands that are under way at once, with room for a shorter step or a longer delay."""
+    """Commands that are under way at once, with room for a shorter step or a longer delay.
+
+    Args:
+        actuator: whose drive may have a delay.
+        timestep: of the simulation [s].
+        room: times the steps that the delay takes.
+
+    Returns:
+        Their number; 0 without a delay.
+    """
     delay = actuator.drive.delay
     return 0 if delay is None else max(room * math.ceil(delay / timestep) + 2, ROOM)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import InvalidValue, NotAvailable
+from ..result import as_bytes
 
 KNOWN = ("cc", "gcc", "clang")
 PATIENCE = 300
@@ -50,7 +51,21 @@ def compiler() -> Compiler:
 
 
 def build(folder: Path, sources: Sequence[str], library: str, *more: str) -> Path:
-    """Compile files of a folder into a shared library there."""
+    """Compile files of a folder into a shared library there.
+
+    Args:
+        folder: in which the compiler runs.
+        sources: names of the files, and of libraries to link.
+        library: name of the result.
+        more: further options of the compiler.
+
+    Returns:
+        The library.
+
+    Raises:
+        NotAvailable: there is no compiler, or it does not run.
+        InvalidValue: it refuses the files.
+    """
     # Products and sums stay apart, so that every machine computes the same.
     flags = ("-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden", "-shared")
     done = _run([compiler().program, *flags, *more, *sources, "-o", library, "-lm"], folder)
@@ -77,7 +92,7 @@ def laid_out(files: Mapping[str, str | bytes]) -> Iterator[Path]:
         for place, content in files.items():
             path = Path(name) / place
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+            path.write_bytes(as_bytes(content))
         yield Path(name)
 
 
@@ -106,25 +121,35 @@ def literal(value: float, real: str = "double") -> str:
 
 
 def array(values: Sequence[float], real: str = "double", remarks: Iterable[str] = ()) -> str:
-    """The inside of an array's braces, a line a number, each with a remark."""
-    said = [*remarks] or [""] * len(values)
-    pairs = zip(values, said, strict=True)
-    return "\n".join(
-        f"    {literal(value, real)}," + (f" /* {harmless(text)} */" if text else "") for value, text in pairs
-    )
+    """The inside of an array's braces, a line a number.
+
+    Args:
+        values: the numbers.
+        real: their type: "double" or "float".
+        remarks: one behind each number, where there are some.
+
+    Returns:
+        The lines.
+    """
+    texts = [f"    {literal(value, real)}," for value in values]
+    return "\n".join(_with_remarks(texts, remarks))
+
+
+def _with_remarks(lines: Sequence[str], remarks: Iterable[str]) -> list[str]:
+    """Lines with a comment behind each, where there are some."""
+    said = [*remarks] or [""] * len(lines)
+    pairs = zip(lines, said, strict=True)
+    return [line + (f" /* {harmless(text)} */" if text else "") for line, text in pairs]
 
 
 def enumeration(names: Sequence[str], remarks: Iterable[str] = ()) -> str:
     """Places in an array, by name."""
-    said = [*remarks] or [""] * len(names)
-    rows = [
-        f"    {name} = {i}{',' if i < len(names) - 1 else ''}" + (f" /* {harmless(text)} */" if text else "")
-        for i, (name, text) in enumerate(zip(names, said, strict=True))
-    ]
-    return "\n".join(["enum {", *rows, "};", ""])
+    rows = [f"    {name} = {i}{',' if i < len(names) - 1 else ''}" for i, name in enumerate(names)]
+    return "\n".join(["enum {", *_with_remarks(rows, remarks), "};", ""])
 
 
 def comment(lines: Sequence[str]) -> str:
+    """Lines as a comment of C."""
     inside = "\n   ".join(map(harmless, lines))
     return f"/* {inside} */\n"
 

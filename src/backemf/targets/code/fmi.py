@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
+from ... import __version__
 from ...physics.actuator import Actuator, linear_unit
 from ...physics.quantity import quantities
-from ..result import number
+from ..reference_motions import reference_inertia
+from ..result import Request, number, xml_comment
 from ..template import fill
+from .c import ActuatorFrame
 from .c_language import literal, quote
 
 
@@ -52,26 +55,34 @@ SHOWN = {
 }
 
 
-def variables(
-    actuator: Actuator, targets: Sequence[str], signals: Sequence[str], *, step: float, inertia: float
-) -> list[Variable]:
-    """Time, own numbers, parameters, inputs, outputs, in this order."""
+def variables(actuator: Actuator, request: Request, frame: ActuatorFrame) -> list[Variable]:
+    """Time, own numbers, parameters, inputs, outputs, in this order.
+
+    Args:
+        actuator: whose parameters they are, at the joint or the motor as their paths say.
+        request: whose time step is the longest inner one, and whose load sizes the inertia.
+        frame: the actuator as C, with its targets and signals.
+
+    Returns:
+        The variables; each one's place is its reference.
+    """
 
     def unit(text: str) -> str:
         return linear_unit(text) if actuator.motion == "linear" else text
 
+    carried = reference_inertia(actuator, request)
     own = [
         Variable("time", "time", "s", "time of the simulation"),
-        Variable("step", "tunable", "s", "longest inner step", step, 0.0, True),
-        Variable("inertia", "tunable", unit("kg m^2"), "what the joint carries, no rotor", inertia, 0.0),
+        Variable("step", "tunable", "s", "longest inner step", request.timestep, 0.0, True),
+        Variable("inertia", "tunable", unit("kg m^2"), "what the joint carries, no rotor", carried, 0.0),
         Variable("start.position", "fixed", unit("rad"), "position at the start"),
         Variable("start.velocity", "fixed", unit("rad/s"), "velocity at the start"),
     ]
     inputs = [
         Variable("load", "input", unit("N m"), "every other torque on the joint"),
-        *(Variable(name, "input", unit(ASKED[name][0]), ASKED[name][1]) for name in targets),
+        *(Variable(name, "input", unit(ASKED[name][0]), ASKED[name][1]) for name in frame.targets),
     ]
-    seen = ("position", "velocity", "effort", *signals)
+    seen = ("position", "velocity", "effort", *frame.signals)
     outputs = [Variable(name, "output", unit(SHOWN[name][0]), SHOWN[name][1]) for name in seen]
     return [*own, *_parameters(actuator), *inputs, *outputs]
 
@@ -144,37 +155,46 @@ CAUSALITY = {
 
 
 def description(
-    version: str,
+    request: Request,
     rows: Sequence[Variable],
     *,
-    model: str,
     identifier: str,
     token: str,
-    tool: str,
     about: str,
     sources: Sequence[str],
-    comment: str,
-    step: float,
+    top: Sequence[str],
 ) -> str:
-    """The text of modelDescription.xml."""
-    two = version == "2.0"
-    head = {"fmiVersion": version, "modelName": model, "guid" if two else "instantiationToken": token}
-    head |= {"description": about, "generationTool": tool, "variableNamingConvention": "structured"}
-    saved = (
-        "canGetAndSetFMUstate canSerializeFMUstate" if two else "canGetAndSetFMUState canSerializeFMUState"
-    )
+    """The text of modelDescription.xml.
+
+    Args:
+        request: for which version of the standard, joint and time step.
+        rows: the variables, in the order of their references.
+        identifier: the beginning of the names in C, and of the binary's.
+        token: ties the description to the binary.
+        about: the actuator in words.
+        sources: the files to compile.
+        top: lines of its header.
+
+    Returns:
+        The text.
+    """
+    version, two = request.version, request.version == "2.0"
+    head = {"fmiVersion": version, "modelName": request.joint}
+    head |= {"guid" if two else "instantiationToken": token, "description": about}
+    head |= {"generationTool": f"backemf {__version__}", "variableNamingConvention": "structured"}
+    state = WORDS[version]["state"]
     can = {"modelIdentifier": identifier, "canHandleVariableCommunicationStepSize": "true"}
-    can |= dict.fromkeys(saved.split(), "true")
+    can |= {f"canGetAndSetFMU{state}": "true", f"canSerializeFMU{state}": "true"}
     if two:
         can["canNotUseMemoryManagementFunctions"] = "true"
     files = "".join(f"      <File{_to_xml({'name': name})}/>\n" for name in sources)
     inside = f">\n    <SourceFiles>\n{files}    </SourceFiles>\n  </CoSimulation>\n" if two else "/>\n"
-    experiment = {"startTime": "0", "stopTime": "1", "stepSize": number(step)}
-    variables = "".join((_two if two else _three)(k, row) for k, row in enumerate(rows))
+    experiment = {"startTime": "0", "stopTime": "1", "stepSize": number(request.timestep)}
+    variables = "".join(_variable(k, row, two) for k, row in enumerate(rows))
     errors = _to_xml({"name": "logStatusError", "description": "what was wrong, and what was expected"})
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"{comment}<fmiModelDescription{_to_xml(head)}>\n"
+        f"{xml_comment(top)}<fmiModelDescription{_to_xml(head)}>\n"
         f"  <CoSimulation{_to_xml(can)}{inside}"
         f"  <UnitDefinitions>\n{_units(rows)}  </UnitDefinitions>\n"
         f"  <LogCategories>\n    <Category{errors}/>\n  </LogCategories>\n"
@@ -214,10 +234,11 @@ def _units(rows: Sequence[Variable]) -> str:
     return "".join(lines)
 
 
-def _traits(row: Variable) -> tuple[dict[str, str], dict[str, str]]:
-    """(what a variable is, what its value is)."""
+def _variable(reference: int, row: Variable, two: bool) -> str:
+    """What a variable is, and what its value is: version 2.0 says that inside it."""
     causality, variability = CAUSALITY[row.kind]
-    about = {"description": row.about, "causality": causality, "variability": variability}
+    about = {"name": row.name, "valueReference": str(reference), "description": row.about}
+    about |= {"causality": causality, "variability": variability}
     value = {"unit": row.unit} if row.unit != "1" else {}
     value |= {"min": number(row.low)} if math.isfinite(row.low) else {}
     value |= {"max": number(row.high)} if math.isfinite(row.high) else {}
@@ -225,19 +246,10 @@ def _traits(row: Variable) -> tuple[dict[str, str], dict[str, str]]:
         about["initial"] = "calculated"
     elif row.kind != "time":
         value["start"] = number(row.start)
-    return about, value
-
-
-def _two(reference: int, row: Variable) -> str:
-    about, value = _traits(row)
-    variable = {"name": row.name, "valueReference": str(reference), **about}
-    return f"    <ScalarVariable{_to_xml(variable)}>\n      <Real{_to_xml(value)}/>\n    </ScalarVariable>\n"
-
-
-def _three(reference: int, row: Variable) -> str:
-    about, value = _traits(row)
-    variable = {"name": row.name, "valueReference": str(reference), **about, **value}
-    return f"    <Float64{_to_xml(variable)}/>\n"
+    if two:
+        inside = f"      <Real{_to_xml(value)}/>\n"
+        return f"    <ScalarVariable{_to_xml(about)}>\n{inside}    </ScalarVariable>\n"
+    return f"    <Float64{_to_xml({**about, **value})}/>\n"
 
 
 def _structure(rows: Sequence[Variable], two: bool) -> str:
@@ -255,38 +267,15 @@ def _structure(rows: Sequence[Variable], two: bool) -> str:
 
 
 Other = tuple[str, str, str]
-"""A function that must be there and has nothing to do: name, arguments, and what it answers."""
+"""Functions that must be there and have nothing to do: names, arguments, and what they answer."""
 WORDS = {
-    "fmi2": {
-        "FMI": "FMI2",
-        "fmi": "fmi2",
-        "boolean": "int",
-        "state": "state",
-        "Deserialize": "DeSerialize",
-        "byte": "char",
-    },
-    "fmi3": {
-        "FMI": "FMI3",
-        "fmi": "fmi3",
-        "boolean": "bool",
-        "state": "State",
-        "Deserialize": "Deserialize",
-        "byte": "unsigned char",
-    },
+    "2.0": {"boolean": "int", "state": "state", "Deserialize": "DeSerialize", "byte": "char"},
+    "3.0": {"boolean": "bool", "state": "State", "Deserialize": "Deserialize", "byte": "unsigned char"},
 }
-
-KINDS = {
-    "Float32": "float",
-    "Int8": "signed char",
-    "UInt8": "unsigned char",
-    "Int16": "short",
-    "UInt16": "unsigned short",
-    "Int32": "int32_t",
-    "UInt32": "uint32_t",
-    "Int64": "int64_t",
-    "UInt64": "uint64_t",
-    "Boolean": "bool",
-}
+"""What the versions spell otherwise in functions that both have."""
+KINDS = {"Float32": "float", "Int8": "signed char", "UInt8": "unsigned char", "Int16": "short"}
+KINDS |= {"UInt16": "unsigned short", "Int32": "int32_t", "UInt32": "uint32_t", "Int64": "int64_t"}
+KINDS |= {"UInt64": "uint64_t", "Boolean": "bool"}
 """Types of variables that it has none of, in C."""
 R = "const reference r[], size_t n"
 Z = "const reference z[], size_t n_z, const reference v[], size_t n_v"
@@ -328,10 +317,7 @@ OTHERS: dict[str, tuple[Other, ...]] = {
         ),
         ("GetDirectionalDerivative", f"{Z}, const double dv[], size_t n_dv, double dz[], size_t n_dz", ""),
         ("GetAdjointDerivative", f"{Z}, const double dz[], size_t n_dz, double dv[], size_t n_dv", ""),
-        ("EnterConfigurationMode", "", ""),
-        ("ExitConfigurationMode", "", ""),
-        ("EnterEventMode", "", ""),
-        ("EnterStepMode", "", ""),
+        ("EnterConfigurationMode ExitConfigurationMode EnterEventMode EnterStepMode", "", ""),
         ("GetIntervalDecimal", f"{R}, double intervals[], int qualifiers[]", ""),
         ("GetIntervalFraction", f"{R}, uint64_t counters[], uint64_t resolutions[], int qualifiers[]", ""),
         ("GetShiftDecimal", f"{R}, double shifts[]", ""),
@@ -352,10 +338,8 @@ OTHERS: dict[str, tuple[Other, ...]] = {
         ("SetContinuousStates", "const double x[], size_t n", ""),
         ("GetContinuousStateDerivatives", "double dx[], size_t n", ""),
         ("GetEventIndicators", "double z[], size_t n", ""),
-        ("GetContinuousStates", "double x[], size_t n", ""),
-        ("GetNominalsOfContinuousStates", "double x[], size_t n", ""),
-        ("GetNumberOfEventIndicators", "size_t *n", ""),
-        ("GetNumberOfContinuousStates", "size_t *n", ""),
+        ("GetContinuousStates GetNominalsOfContinuousStates", "double x[], size_t n", ""),
+        ("GetNumberOfEventIndicators GetNumberOfContinuousStates", "size_t *n", ""),
         ("GetOutputDerivatives", f"{R}, const int32_t orders[], double values[], size_t n_values", ""),
         ("ActivateModelPartition", "reference clock, double time", ""),
     ),
@@ -376,11 +360,14 @@ def functions(version: str, **words: object) -> str:
     Returns:
         The text of fmu.c.
     """
-    own = WORDS[f"fmi{version[0]}"]
-    others = "".join(_stub(own["fmi"], *row) for row in OTHERS[version])
+    fmi = f"fmi{version[0]}"
+    rows = [(name, *row) for names, *row in OTHERS[version] for name in names.split()]
+    others = "".join(_stub(fmi, *row) for row in rows)
     if version == "3.0":
         others = "".join(map(_refusing_function, REFUSED)) + others
-    return fill("fmi.c", **own, **words) + fill(f"{own['fmi']}.c", others=others)
+    return fill("fmi.c", fmi=fmi, FMI=fmi.upper(), **WORDS[version], **words) + fill(
+        f"{fmi}.c", others=others
+    )
 
 
 def _refusing_function(kind: str) -> str:

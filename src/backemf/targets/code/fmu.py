@@ -18,17 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from ... import __version__
 from ...engine.hosted_system import LONG_DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...findings import Finding
 from ...physics.actuator import Actuator
-from ..export import Export, Request, complete, header, xml_comment
-from ..reference_motions import SimulationCase, reference_inertia
-from ..result import BROKEN, pack_files, unpack_files
+from ..reference_motions import SimulationCase, check_enabled, run_alone
+from ..result import BROKEN, UNITS, Export, Request, complete, header, pack_files, unpack_files
 from ..spec import whole_rows
 from . import c_language as cc
-from .c import UNITS, ActuatorFrame, findings_of, frame_actuator, line_for
+from .c import ActuatorFrame, adjustment as adjustment, findings_of, frame_actuator, line_for
 from .c_language import comment, literal, macro, quote
 from .fmi import Variable, build_description, description, functions, ordered_pairs, variables
 
@@ -66,7 +64,7 @@ def platform_of(version: str) -> str:
 def write(actuator: Actuator, request: Request) -> Export:
     findings, binary = findings_of(actuator), None
     frame = _frame_actuator(actuator, request, ())
-    rows = _variables(actuator, request, frame)
+    rows = variables(actuator, request, frame)
     token = _token(request, [frame.header, frame.source, repr(rows)])
     bare = {**frame.files, "fmu.c": _interface(actuator, request, frame, rows, token, ())}
     try:
@@ -79,38 +77,24 @@ def write(actuator: Actuator, request: Request) -> Export:
     named = _frame_actuator(actuator, request, top)
     sources = {**named.files, "fmu.c": _interface(actuator, request, named, rows, token, top)}
     compiled = [name for name in sources if name.endswith(".c")]
-    message = description(
-        request.version,
-        rows,
-        model=request.joint,
-        identifier=named.name,
-        token=token,
-        tool=f"backemf {__version__}",
-        about=f"{actuator.drive.kind} with {actuator.friction.kind}, {actuator.motion}",
-        sources=compiled,
-        comment=xml_comment(top),
-        step=request.timestep,
-    )
-    files: dict[str, str | bytes] = {"modelDescription.xml": message}
+    about = f"{actuator.drive.kind} with {actuator.friction.kind}, {actuator.motion}"
+    files: dict[str, str | bytes] = {
+        "modelDescription.xml": description(
+            request, rows, identifier=named.name, token=token, about=about, sources=compiled, top=top
+        )
+    }
     if binary is not None:
         files[f"binaries/{platform_of(request.version)}/{named.name}{cc.ending()}"] = binary
     files |= {f"sources/{name}": text for name, text in sources.items()}
     if request.version != "2.0":
         files["sources/buildDescription.xml"] = build_description(named.name, compiled)
     files["documentation/index.html"] = _page(request, top, rows)
-    same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
-    whole = {f"{named.name}.fmu": pack_files(files)}
-    return complete(request, actuator, files=whole, findings=findings, **same)
+    return complete(request, actuator, files={f"{named.name}.fmu": pack_files(files)}, findings=findings)
 
 
 def _frame_actuator(actuator: Actuator, request: Request, top: Sequence[str]) -> ActuatorFrame:
     line = max(line_for(actuator, request.timestep, 4), LEAST_LINE)
     return frame_actuator(actuator, request.joint, top, real="double", line=line)
-
-
-def _variables(actuator: Actuator, request: Request, frame: ActuatorFrame) -> list[Variable]:
-    inertia = reference_inertia(actuator, request)
-    return variables(actuator, frame.targets, frame.signals, step=request.timestep, inertia=inertia)
 
 
 def _token(request: Request, texts: Sequence[str]) -> str:
@@ -152,11 +136,8 @@ def _interface(
 def _build(sources: Mapping[str, str]) -> bytes:
     with cc.laid_out(sources) as folder:
         names = [name for name in sources if name.endswith(".c")]
-        return cc.build(folder, names, f"fmu{cc.ending()}", *_strip_options()).read_bytes()
-
-
-def _strip_options() -> tuple[str, ...]:
-    return () if platform.system() == "Darwin" else ("-s",)
+        strip = () if platform.system() == "Darwin" else ("-s",)
+        return cc.build(folder, names, f"fmu{cc.ending()}", *strip).read_bytes()
 
 
 def _page(request: Request, top: Sequence[str], rows: Sequence[Variable]) -> str:
@@ -190,22 +171,6 @@ def simulator() -> str:
     return f"FMPy {_fmpy().__version__}"
 
 
-def adjustment(export: Export, other: Mapping[str, float]) -> dict[str, float]:
-    """A recording's own settings: the parameters have them."""
-    return dict(other)
-
-
-def run(
-    files: Mapping[str, str | bytes],
-    joint: str,
-    case: SimulationCase,
-    adjust: Mapping[str, float] | None = None,
-) -> np.ndarray:
-    """Positions [rad or m] at the case's moments when FMPy runs the FMU itself, with other parameters where
-    some are given."""
-    return run_all(files, joint, [case], adjust)[0]
-
-
 def run_all(
     files: Mapping[str, str | bytes],
     joint: str,
@@ -213,16 +178,18 @@ def run_all(
     adjust: Mapping[str, float] | None = None,
 ) -> list[np.ndarray]:
     """Several cases, one after the other, each after a reset of one instance."""
-    pass
-
-    if not all(case.enabled.all() for case in cases):
-        raise NotAvailable("an FMU has no switch for its drive, and a recording was disabled")
+    check_enabled(cases, "an FMU")
     name, content = next(iter(files.items()))
     if not isinstance(content, bytes):
         raise InvalidValue(f"{name} is a text; expected an FMU")
     _fmpy()
     with cc.laid_out(_check_content(name, content)) as folder, open_fmu(folder, name) as fmu:
         return [case.check(simulator(), fmu.run_case(case, adjust or {})) for case in cases]
+
+
+run = run_alone(run_all)
+"""Positions [rad or m] at a case's moments when FMPy runs the FMU itself, with other parameters where some
+are given."""
 
 
 def _check_content(name: str, content: bytes) -> dict[str, bytes]:
@@ -247,61 +214,57 @@ class Running:
         import fmpy
 
         self.said: list[str] = []
-        self.told: Any = fmpy.read_model_description(str(folder))
-        self.references = {v.name: v.valueReference for v in self.told.modelVariables}
-        self.inputs = [v.name for v in self.told.modelVariables if v.causality == "input"]
-        about = {
-            "guid": self.told.guid,
-            "unzipDirectory": str(folder),
-            "modelIdentifier": self.told.coSimulation.modelIdentifier,
-            "instanceName": name,
-        }
-        self.fmu, self.two = self._instantiate(about), self.told.fmiVersion == "2.0"
+        """What the FMU logged."""
+        self.model: Any = fmpy.read_model_description(str(folder))
+        self.two = self.model.fmiVersion == "2.0"
+        self.references = {v.name: v.valueReference for v in self.model.modelVariables}
+        self.inputs = [v.name for v in self.model.modelVariables if v.causality == "input"]
+        self.fmu = self._instantiate(
+            guid=self.model.guid,
+            unzipDirectory=str(folder),
+            modelIdentifier=self.model.coSimulation.modelIdentifier,
+            instanceName=name,
+        )
 
-    def _instantiate(self, about: dict[str, Any]) -> Any:
+    def _instantiate(self, **about: str) -> Any:
         from fmpy import fmi2, fmi3
 
-        def two(environment: Any, instance: Any, status: Any, category: Any, message: Any) -> None:
-            self.said.append(message.decode())
+        def log(*words: Any) -> None:
+            self.said.append(words[-1].decode())  # whatever else a version logs, the message is the last
 
-        def three(environment: Any, status: Any, category: Any, message: Any) -> None:
-            self.said.append(message.decode())
-
-        if self.told.fmiVersion == "2.0":
-            one = fmi2.FMU2Slave(**about)
-            self.logger: Any = fmi2.fmi2CallbackLoggerTYPE(two)
-            self.callbacks = fmi2.fmi2CallbackFunctions(
-                logger=self.logger,
-                allocateMemory=fmi2.defaultCallbacks.allocateMemory,
-                freeMemory=fmi2.defaultCallbacks.freeMemory,
-            )
-            one.instantiate(callbacks=self.callbacks)
-            return one
-        other = fmi3.FMU3Slave(**about)
-        self.logger = three
-        other.instantiate(logMessage=three)
-        return other
+        self.logger: Any = fmi2.fmi2CallbackLoggerTYPE(log) if self.two else log  # kept while the FMU lives
+        if not self.two:
+            three = fmi3.FMU3Slave(**about)
+            three.instantiate(logMessage=self.logger)
+            return three
+        two, memory = fmi2.FMU2Slave(**about), fmi2.defaultCallbacks
+        self.callbacks = fmi2.fmi2CallbackFunctions(
+            logger=self.logger, allocateMemory=memory.allocateMemory, freeMemory=memory.freeMemory
+        )
+        two.instantiate(callbacks=self.callbacks)
+        return two
 
     def set(self, values: Mapping[str, float]) -> None:
+        """Values by the variables' names."""
         at = [self.references[name] for name in values]
         (self.fmu.setReal if self.two else self.fmu.setFloat64)(at, [*values.values()])
 
     def get(self, *names: str) -> list[float]:
+        """The variables' values now."""
         at = [self.references[name] for name in names]
         return [*(self.fmu.getReal if self.two else self.fmu.getFloat64)(at)]
 
     def begin(self, values: Mapping[str, float]) -> None:
         """Set values and pass through initialization."""
+        start: dict[str, Any] = {"startTime": 0.0}
         if self.two:
-            self.fmu.setupExperiment(startTime=0.0)
+            self.fmu.setupExperiment(**start)
         self.set(values)
-        if self.two:
-            self.fmu.enterInitializationMode()
-        else:
-            self.fmu.enterInitializationMode(startTime=0.0)
+        self.fmu.enterInitializationMode(**({} if self.two else start))
         self.fmu.exitInitializationMode()
 
     def step(self, time: float, length: float) -> None:
+        """A communication step, from a time on [s]."""
         self.fmu.doStep(currentCommunicationPoint=time, communicationStepSize=length)
 
     def run_case(self, case: SimulationCase, adjust: Mapping[str, float]) -> np.ndarray:

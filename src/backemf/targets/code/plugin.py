@@ -23,27 +23,26 @@ from ...engine.hosted_system import LEAD, LONG_DELAY, LiveSystem, live_system
 from ...engine.rows import DELAY
 from ...errors import InvalidValue, NotAvailable
 from ...mujoco.arrays import engine_of, load_mujoco
+from ...mujoco.joint_interface import JointDrive, drive_findings, drive_joint, read_joint
 from ...mujoco.live import safe
 from ...mujoco.live.attach import SWEEPS
 from ...mujoco.live.places import FIRST, STILL
-from ...mujoco.models import by_joint
-from ...mujoco.xml import Edit, Element, apply_edits, compile_edited, with_attributes
+from ...mujoco.xml import Edit, Element, compile_edited, with_attributes
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ..export import Export, Request, complete, header, number, xml_comment
 from ..mujoco.dcmotor_target import attributes
+from ..mujoco.edited_model import EditedModel
 from ..mujoco.into import (
     JOINT,
     KEPT,
-    EditedModel,
     UserModel,
     escape_attribute,
+    inert_others,
     insert_element,
     model_of,
-    named_joints,
-    of_joint,
+    with_states,
 )
-from ..mujoco.joint_interface import Old, adapt, old_of
 from ..mujoco.run import simulator as mujoco_named
 from ..reference_motions import SimulationCase
 from ..spec import whole_rows
@@ -55,7 +54,9 @@ from .c_language import array, comment, harmless, identifier, literal, quote
 UNITS = "SI at the joint, also in ctrl: rad, N m, V, A; on a linear axis m and N in the same places."
 OWN_STEP = True
 """It takes the engine's own steps."""
-STEPPING = ("substeps", "sweeps")
+SCALE = "ctrl_scale"
+"""What the drive is asked for, over ctrl; 1 where nothing is said."""
+STEPPING = (SCALE, "substeps", "sweeps")
 """Attributes of a plugin besides parameters and targets."""
 rows = whole_rows(
     (
@@ -74,6 +75,7 @@ rows = whole_rows(
     ("n N^2 motor.rotor_inertia", "joint armature", "yours to write; MuJoCo warns of another"),
     ("friction", "nothing in the joint", "its damping and frictionloss must be 0"),
     ("drive.delay", "plugin_state", "mixed where a command arrives inside a step"),
+    ("what is asked for, over ctrl", "config: `ctrl_scale`", "1 where nothing is said"),
     ("parts of a step, rounds of a tree", "config: `substeps`, `sweeps`", "see How it works"),
     ("how sure a fit is", "not carried", "`be.attach` draws from it"),
 )
@@ -344,27 +346,39 @@ def run(
 
 
 def into_plugin(
-    wanted: Mapping[str, Actuator], path: Path | str, request: Request, *, replay: bool = True
+    wanted: Mapping[str, Actuator],
+    path: Path | str,
+    request: Request,
+    *,
+    replay: bool = True,
+    unknown: Mapping[str, Sequence[str]] | None = None,
 ) -> EditedModel:
-    """Actuators by name or regular expression of their joints, as plugins of one library."""
+    """Actuators by name or regular expression of their joints, as plugins of one library.
+
+    Args:
+        wanted: actuators by joint or pattern.
+        path: of the model.
+        request: what is asked of the export.
+        replay: run the plugin on the reference motions.
+        unknown: by joint or pattern, paths of what an actuator does not know.
+
+    Returns:
+        The edited files, with the plugin's source beside them.
+
+    Raises:
+        InvalidValue: a joint cannot have its actuator.
+    """
     model = model_of(path)
     engine = engine_of(model.loaded.model)
-    deciding = by_joint(wanted, [*named_joints(model.elements, "body", model.path)], model.path.name)
+    choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
     kinds: dict[str, Actuator] = {}
-    chosen: dict[str, tuple[str, Old]] = {}
-    changes: list[str] = []
-    for joint, pattern in deciding.items():
-        old = old_of(model.loaded, joint)
-        if old.actuator is not None and old.gear != 1.0:
-            raise InvalidValue(
-                f"the actuator of {joint!r} has gear {old.gear:g}; expected 1 for a plugin, whose ctrl is"
-                " in the joint's units"
-            )
-        fitting, notes = adapt(wanted[pattern], old)
-        kind = next((k for k, known in kinds.items() if known == fitting), joint)
-        kinds.setdefault(kind, fitting)
-        chosen[joint] = (kind, old)
-        changes += notes
+    drives: dict[str, JointDrive] = {}
+    for joint, pattern in choice.deciding.items():
+        before, missing = read_joint(model.loaded, joint), (unknown or {}).get(pattern, ())
+        drive = drive_joint(before, wanted[pattern], missing, whole=True)
+        kind = next((k for k, known in kinds.items() if known == drive.actuator), joint)
+        kinds.setdefault(kind, drive.actuator)
+        drives[joint] = drive
     first = next(iter(kinds))
     request = request._replace(timestep=engine.timestep, integrator=engine.integrator, joint=first)
     export = several(kinds, request)
@@ -372,21 +386,24 @@ def into_plugin(
         from ..replay import replay_export
 
         export = replay_export(export, request.logs or None)
-    edits = [_extension(model, [*kinds])]
-    for joint, (kind, old) in chosen.items():
-        mine, said = _edits(model, old, joint, kind, armature_of(kinds[kind]))
+    edits, changes = [_extension(model, [*kinds])], []
+    for drive in drives.values():
+        kind = next(k for k, known in kinds.items() if known == drive.actuator)
+        mine, said = _edits(model, drive, kind, armature_of(kinds[kind]))
         edits += mine
         changes += said
-    files = apply_edits(edits)
-    beside = {name: text for name, text in export.files.items() if not name.endswith(".xml")}
+    files, new = with_states(
+        model, edits, [*drives.values()], lambda files: _compile_tagged(model, files, export)
+    )
+    findings = (*export.findings, *drive_findings(drives.values()), *choice.findings())
     return EditedModel(
         files,
         tuple(changes),
-        _verify_model(model, files, export, len(chosen)),
-        (),
-        export.findings,
-        (export,),
-        beside,
+        _verify_model(model, new, len(drives)),
+        findings=findings,
+        exports=(export,),
+        beside={name: text for name, text in export.files.items() if not name.endswith(".xml")},
+        main=model.path,
     )
 
 
@@ -397,15 +414,17 @@ def _extension(model: UserModel, kinds: Sequence[str]) -> Edit:
     return Edit(root, root.opened, root.opened, f"\n  <extension>{named}</extension>".encode())
 
 
-def _edits(model: UserModel, old: Old, joint: str, kind: str, armature: str) -> tuple[list[Edit], list[str]]:
-    given = next((e for e in model.elements if e.parent == "actuator" and of_joint(e) == joint), None)
-    element = _element(given, old, joint, kind)
+def _edits(model: UserModel, drive: JointDrive, kind: str, armature: str) -> tuple[list[Edit], list[str]]:
+    old, joint = drive.before, drive.joint
+    given = model.actuator(old.actuator, joint)
+    element = _element(given, drive, kind)
     there = model.joint(joint)
     body = {**dict.fromkeys(JOINT[:3], "0"), "armature": armature}
+    body = {k: v for k, v in body.items() if k not in drive.keeps}
     raw = there.file.read_bytes()[there.start : there.opened]
     edits = [Edit(there, there.start, there.opened, with_attributes(raw, body))]
     if given is not None:
-        edits.append(Edit(given, given.start, given.end, element))
+        edits += [Edit(given, given.start, given.end, element), *inert_others(model, old)]
     else:
         edits.append(insert_element(model.elements, element, model.path))
     was = "new" if given is None else f"<{given.tag}> became"
@@ -417,25 +436,36 @@ def _edits(model: UserModel, old: Old, joint: str, kind: str, armature: str) -> 
     ]
 
 
-def _element(given: Element | None, old: Old, joint: str, kind: str) -> bytes:
+def _element(given: Element | None, drive: JointDrive, kind: str) -> bytes:
     """The old one's name and range, and our plugin."""
+    old, joint = drive.before, drive.joint
     kept = {"name": joint} if given is None else {k: v for k, v in given.attributes.items() if k in KEPT}
     if old.ctrlrange is not None:
         kept |= {"ctrlrange": " ".join(map(number, old.ctrlrange)), "ctrllimited": "true"}
+    law, config = drive.actuator.drive, {} if drive.scale == 1.0 else {SCALE: number(drive.scale)}
+    if law.followed and law.followed != law.targets[0]:  # its own ctrl holds that one too
+        kept.setdefault("name", joint)
+        config[law.followed] = kept["name"]
     words = {**kept, "joint": joint, "plugin": f"backemf.{identifier(kind)}"}
-    return f"<plugin {attributes({k: escape_attribute(v) for k, v in words.items()})}/>".encode()
+    head = f"<plugin {attributes({k: escape_attribute(v) for k, v in words.items()})}"
+    lines = "".join(f'<config key="{k}" value="{escape_attribute(v)}"/>' for k, v in config.items())
+    return f"{head}>{lines}</plugin>".encode() if lines else f"{head}/>".encode()
 
 
-def _verify_model(model: UserModel, files: dict[Path, bytes], export: Export, n: int) -> str:
+def _compile_tagged(model: UserModel, files: Mapping[Path, bytes], export: Export) -> Any:
     """The edited model, compiled with the library itself under names that only this process knows."""
-    mujoco = load_mujoco()
     library: Any = build_library({k: v for k, v in export.files.items() if k.endswith(".c")})
     tagged = dict(files)
     for name in library.names:
         own = f'plugin="backemf.{name}"'.encode()
         other = f'plugin="backemf.{name}{library.tag}"'.encode()
         tagged = {path: content.replace(own, other) for path, content in tagged.items()}
-    new = compile_edited(mujoco, model.path, tagged)
+    return compile_edited(load_mujoco(), model.path, tagged)
+
+
+def _verify_model(model: UserModel, new: Any, n: int) -> str:
+    """Step the edited model once, and count its plugins."""
+    mujoco = load_mujoco()
     data = mujoco.MjData(new)
     mujoco.mj_step(new, data)
     if new.nplugin != model.loaded.model.nplugin + n:

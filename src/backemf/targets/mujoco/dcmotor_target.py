@@ -112,6 +112,7 @@ def sticking(frictionloss: float, timestep: float) -> dict[str, str]:
 
 
 def attributes(pairs: Mapping[str, str]) -> str:
+    """Names and values as they stand in an XML tag."""
     return " ".join(f'{k}="{v}"' for k, v in pairs.items())
 
 
@@ -127,7 +128,19 @@ def frame(
     load: float,
     top: str = "",
 ) -> str:
-    """The file around an actuator's element."""
+    """The file around an actuator's element.
+
+    Args:
+        request: with the joint's name, the time step and whether play is a joint of its own.
+        actuator: whose motion and play the stand-in body has.
+        on_joint: attributes of the joint.
+        element: the actuator's, as text.
+        load: inertia of the stand-in body [kg m^2 or kg].
+        top: the header.
+
+    Returns:
+        The text.
+    """
     template, fields = frame_fields(request, actuator, on_joint, element, load)
     return fill(template, joint=request.joint, header=top.rstrip("\n"), **fields)
 
@@ -135,8 +148,18 @@ def frame(
 def frame_fields(
     request: Request, actuator: Actuator, on_joint: Mapping[str, str], element: str, load: float
 ) -> tuple[str, dict[str, str]]:
-    """(template, its fields): options, a stand-in body, the joint, and one for the play of the gears where
-    that is asked for."""
+    """Options, a stand-in body, the joint, and one for the play of the gears where that is asked for.
+
+    Args:
+        request: as `frame` takes it, and so are the others.
+        actuator: whose motion and play the stand-in body has.
+        on_joint: attributes of the joint.
+        element: the actuator's, as text.
+        load: inertia of the stand-in body [kg m^2 or kg].
+
+    Returns:
+        (template, its fields).
+    """
     h, play = request.timestep, actuator.gearbox.backlash if request.backlash else None
     kind, share = "slide" if actuator.motion == "linear" else "hinge", 1e-4
     mass = load if kind == "slide" else 1.0

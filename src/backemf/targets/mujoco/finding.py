@@ -130,11 +130,20 @@ def integrator_finding(
     integrator: str = "Euler",
     version: str = "4.0.0",
 ) -> Finding | None:
-    """Whether MuJoCo, stepping like this, follows the model it is given on a joint of this inertia [kg m^2];
-    None where it does.
+    """Whether MuJoCo's step follows the model it is given.
 
     It does where position stays within 5 % of the motion and velocity within 20 % (RMS). A time step that
     does not divide 10 ms is looked at as the next longer one that does.
+
+    Args:
+        actuator: as MuJoCo has it.
+        inertia: of the joint [kg m^2].
+        timestep: of the simulation [s].
+        integrator: one of MuJoCo's.
+        version: of MuJoCo.
+
+    Returns:
+        What is wrong, or None.
     """
     hold = max(HOLD, timestep)
     given = isinstance(actuator, DcMotor)

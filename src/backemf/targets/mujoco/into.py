@@ -8,37 +8,48 @@ edited model is compiled, compared number by number, and driven beside the old o
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import BackemfError, InvalidValue
-from ...files import write_all
+from ...errors import InvalidValue
 from ...findings import Finding
 from ...logs.log import Log
-from ...mujoco.arrays import engine_of, installed_era, load_mujoco, without_log
+from ...mujoco.arrays import ctrl_place, driven_joints, engine_of, installed_era, load_mujoco, without_log
 from ...mujoco.dcmotor import rules
-from ...mujoco.models import LoadedModel, by_joint, era_of, load, match_joints
-from ...mujoco.xml import Edit, Element, apply_edits, compile_edited, scan, with_attributes
+from ...mujoco.joint_interface import (
+    OF_JOINT,
+    JointChoice,
+    JointDrive,
+    ModelJoint,
+    choose_joints,
+    drive_findings,
+    drive_joint,
+    read_joint,
+)
+from ...mujoco.joint_moves import JointMove, check_moves, compare_moves, setpoints
+from ...mujoco.models import LoadedModel, era_of, load
+from ...mujoco.xml import Edit, Element, apply_edits, compile_edited, scan, with_attributes, without_attribute
 from ...physics.actuator import Actuator
-from ...tables import table
 from ..result import Export, Request, number
 from ..write import write_target
 from .dcmotor_target import actuator_arrays, attributes
-from .joint_interface import JointMove, Old, adapt, compare_moves, old_of
+from .edited_model import EditedModel
 
-JOINT = ("armature", "damping", "frictionloss", "solreffriction", "solimpfriction")
+JOINT = (*OF_JOINT, "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
 KEPT = ("name", "group", "user", "ctrlrange", "ctrllimited")
 """Attributes of the old actuator that stay; not its class, whose gains and limits were the old one's."""
 NO_LIMIT = 1e9
 """A dcmotor's saturation [N m] where the model's defaults limit every actuator's force, and this one has no
 limit of its own."""
-UNKNOWN = {"motor.rotor_inertia": ("armature",), "friction": ("frictionloss", *JOINT[3:])}
-"""What an actuator may not know, and the joint's attributes that then stay."""
+INERT = {"gaintype": "fixed", "gainprm": "0", "biastype": "none", "dyntype": "none"}
+"""A `<general>` in the place of an actuator that does nothing any more; its element of ctrl stays."""
+IN_TREE = ("body", "worldbody", "frame", "replicate")
+"""Elements that joints stand in."""
 
 
 class UserModel(NamedTuple):
@@ -49,11 +60,29 @@ class UserModel(NamedTuple):
     loaded: LoadedModel
 
     def joint(self, name: str) -> Element:
-        return named_joints(self.elements, "body", self.path)[name]
+        """Where a joint is described."""
+        return named_joints(self.elements)[name]
 
-    def matching(self, pattern: str) -> list[str]:
-        """Joints that a name or regular expression means."""
-        return match_joints(pattern, [*named_joints(self.elements, "body", self.path)], self.path.name)
+    def choose(self, motions: Mapping[str, str]) -> JointChoice:
+        """Joints that names and patterns mean, each with the motion of its actuator."""
+        mujoco, model = load_mujoco(), self.loaded.model
+        here = named_joints(self.elements)
+        names = (mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, j) for j in range(model.njnt))
+        why = (
+            "which a <replicate> or <attach> makes, so that it has no place of its own in the file: be.attach"
+        )
+        return choose_joints(
+            model, motions, self.path.name, {n: f"{why} can drive it" for n in names if n and n not in here}
+        )
+
+    def actuator(self, i: int | None, joint: str) -> Element | None:
+        """Where an actuator of a joint is described."""
+        if i is None:
+            return None
+        listed = [e for e in self.elements if e.parent == "actuator" and e.tag != "include"]
+        if len(listed) == len(self.loaded.model.actuator_gaintype):
+            return listed[i]
+        return next((e for e in listed if of_joint(e) == joint), None)
 
 
 def model_of(path: Path | str) -> UserModel:
@@ -62,18 +91,22 @@ def model_of(path: Path | str) -> UserModel:
     return UserModel(path, scan(path), load(path))
 
 
-def named_joints(elements: list[Element], parent: str, path: Path) -> dict[str, Element]:
-    joints = [e for e in elements if e.tag == "joint" and e.parent == parent and "name" in e.attributes]
+def named_joints(elements: list[Element], parents: Sequence[str] = IN_TREE) -> dict[str, Element]:
+    """Where joints with a name are described, by that name."""
+    joints = [e for e in elements if e.tag == "joint" and e.parent in parents and "name" in e.attributes]
     return {e.attributes["name"]: e for e in joints}
 
 
 class ActuatorEdit(NamedTuple):
-    """A new actuator for a joint: its export for the model's own clock, and what was kept of the old one."""
+    """A new actuator for a joint: what drives it, and its export for the model's own clock."""
 
     export: Export
-    old: Old
-    notes: list[str]
-    unknown: Sequence[str]
+    drive: JointDrive
+
+    @property
+    def old(self) -> ModelJoint:
+        """The joint as it was."""
+        return self.drive.before
 
 
 def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True) -> EditedModel:
@@ -86,48 +119,41 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
         edits += mine
         changes += said
     mine, said = searching(model.elements, [edit.text for edit in edits])
-    files = apply_edits([*edits, *mine])
-    changes += said
-    new, verified = _verify_edit(model, chosen, files)
+    edits, changes = [*edits, *mine], [*changes, *said]
+    files, new, verified = _verify_edit(model, chosen, edits)
     rows: list[JointMove] = []
     if new is not None and model.loaded.era != installed_era():
         verified += "; not driven beside the old model, whose words this MuJoCo does not take"
     elif drive and new is not None:
-        pairs = [(edit.old, old_of(LoadedModel(new, installed_era()), edit.old.joint)) for edit in chosen]
-        rows = compare_moves(model.loaded.model, new, pairs)
-    _check_alive(rows)
-    told = [f for edit in chosen for f in (*edit.export.findings, *_scale_findings(edit))]
-    findings = {f.code + f.text: f for f in told}
+        here = LoadedModel(new, installed_era())
+        rows = compare_moves(
+            model.loaded.model, new, [(e.old, read_joint(here, e.old.joint)) for e in chosen]
+        )
+    found = [f for edit in chosen for f in (*edit.export.findings, *_scale_findings(edit))]
+    found += [
+        *drive_findings(edit.drive for edit in chosen),
+        *check_moves(rows, model.loaded.model.opt.timestep),
+    ]
     return EditedModel(
         files,
         tuple(changes),
         verified,
         tuple(rows),
-        tuple(findings.values()),
+        tuple({f.code + f.text: f for f in found}.values()),
         tuple({id(edit.export): edit.export for edit in chosen}.values()),
         placed=tuple(chosen),
+        main=model.path,
+        loads=new is not None,
     )
-
-
-def _check_alive(rows: Sequence[JointMove]) -> None:
-    """Refuse a joint that no longer follows its command."""
-    dead = [m for m in rows if m.dead]
-    if dead:
-        words = "; ".join(
-            f"{m.joint} moves {m.after:.2g} {m.unit} for {m.asked}, before {m.before:.2g}" for m in dead
-        )
-        raise InvalidValue(
-            f"with the new actuator a joint no longer follows its command: {words}. Nothing was written; is"
-            " this the part for that joint, at its supply?"
-        )
 
 
 def _scale_findings(one: ActuatorEdit) -> Iterator[Finding]:
     """A command that the new actuator takes in another scale than the joint's own."""
-    old, factor = one.old, one.export.ctrl.get(one.old.follows)
-    if factor is None or old.actuator is None or old.follows not in ("position_target", "velocity_target"):
+    old, follows = one.old, one.old.follows or one.drive.actuator.drive.followed
+    factor = one.export.ctrl.get(follows or "")
+    if factor is None or follows not in ("position_target", "velocity_target"):
         return
-    share = factor * old.scale / old.gear
+    share = factor * one.drive.scale
     if abs(share - 1) > 1e-9:
         text = (
             f"{old.joint}: MuJoCo {one.export.version} compensates the back-EMF, so the same law follows ctrl"
@@ -148,11 +174,23 @@ def edit_model(
     unknown: Mapping[str, Sequence[str]] | None = None,
     own: Mapping[str, Sequence[Log]] | None = None,
 ) -> EditedModel:
-    """Actuators by name or regular expression of their joints, put into a model as a request says;
-    a joint's own name wins, then a later one. `unknown` are paths of what an actuator does not know; `own`
-    are recordings of single joints to fit to, which are not replayed one by one."""
-    from ..replay import replay_export
+    """Put actuators into a model.
 
+    Args:
+        wanted: by name or regular expression of their joints; a joint's own name wins, then a later one.
+        path: of the model.
+        request: how they are written.
+        module: of the target.
+        replay: run each actuator's file by itself, and move every joint beside the model as it was.
+        unknown: by name or pattern, paths of what an actuator does not know.
+        own: recordings of single joints to fit to, which are not replayed one by one.
+
+    Returns:
+        The edited files, not yet written.
+
+    Raises:
+        InvalidValue: a joint cannot have its actuator, or does not follow with it.
+    """
     if request.target == "urdf":
         from ..description import into_urdf
 
@@ -160,84 +198,123 @@ def edit_model(
     if request.target == "mujoco-plugin":
         from ..code.plugin import into_plugin
 
-        return into_plugin(wanted, path, request, replay=replay)
+        return into_plugin(wanted, path, request, replay=replay, unknown=unknown)
     if request.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(
             f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-plugin,"
             " mujoco-classic or urdf"
         )
-    model, made = model_of(path), []
+    model = model_of(path)
+    choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
+    drives = [
+        drive_joint(read_joint(model.loaded, joint), wanted[pattern], (unknown or {}).get(pattern, ()))
+        for joint, pattern in choice.deciding.items()
+    ]
+    drives, unheld = _without_delays(model.loaded.model, drives)
     engine = engine_of(model.loaded.model)
     how = {"timestep": engine.timestep, "integrator": engine.integrator, "joint": "joint"}
-    request = request._replace(**how)
+    exports = JointExports(module, request._replace(**how), replay, own or {})
+    edited = into(model, [ActuatorEdit(exports.of(drive), drive) for drive in drives], drive=replay)
+    return replace(edited, findings=(*edited.findings, *choice.findings(), *unheld))
 
-    def make(actuator: Actuator, gear: float | None, joint: str) -> Export:
-        logs = tuple(log for log in (own or {}).get(joint, ()) if actuator.drive.followed in log)
-        for known, its_gear, its_logs, export in made:  # equal joints have equal numbers
-            if known == actuator and its_gear == gear and its_logs == logs == ():
+
+@dataclass
+class JointExports:
+    """Exports of the joints of a model: equal joints share one, and those that differ in their drive alone
+    start from each other's numbers."""
+
+    module: Any
+    request: Request
+    replay: bool
+    own: Mapping[str, Sequence[Log]]
+    made: list[tuple[Actuator, float | None, Export]] = field(default_factory=list)
+    """Without recordings of their own."""
+
+    def of(self, drive: JointDrive) -> Export:
+        """What is written for a joint."""
+        actuator, gear = drive.actuator, drive.before.gear if drive.before.actuator is not None else None
+        logs = tuple(log for log in self.own.get(drive.joint, ()) if actuator.drive.followed in log)
+        if logs:
+            return write_target(self.module, actuator, self.request._replace(gear=gear, logs=logs))
+        for known, its_gear, export in self.made:
+            if known == actuator and its_gear == gear:
                 return export
-        how = request._replace(gear=gear, logs=logs or request.logs)
-        if joint in (own or {}) and not logs:  # a torque is asked for, and no motion of its own is known
-            how = how._replace(method="formula")
-        export = write_target(module, actuator, how)
-        export = replay_export(export, request.logs or None) if replay and not logs else export
-        made.append((actuator, gear, logs, export))
+        export = self._write(actuator, gear, drive.joint in self.own)
+        self.made.append((actuator, gear, export))
         return export
 
-    deciding = by_joint(wanted, [*named_joints(model.elements, "body", model.path)], model.path.name)
-    chosen = [
-        place_actuator(model, joint, wanted[pattern], make, (unknown or {}).get(pattern, ()))
-        for joint, pattern in deciding.items()
-    ]
-    return into(model, chosen, drive=replay)
+    def _write(self, actuator: Actuator, gear: float | None, told_torque: bool) -> Export:
+        from ..replay import replay_export
+
+        how = self.request._replace(gear=gear)
+        if told_torque:  # of which no motion of its own is known
+            how = how._replace(method="formula")
+        if not how.logs:
+            alike = (one for known, _, one in self.made if replace(known, drive=actuator.drive) == actuator)
+            how = how._replace(similar=next((one.carried for one in alike), None))
+        export = write_target(self.module, actuator, how)
+        return replay_export(export, how.logs or None) if self.replay else export
 
 
-def place_actuator(
-    model: UserModel, joint: str, actuator: Actuator, make: Any, unknown: Sequence[str] = ()
-) -> ActuatorEdit:
-    """An actuator for a joint, made to be commanded as the old one is; `make(actuator, gear, joint)` exports
-    it."""
-    old = old_of(model.loaded, joint)
-    slide = int(model.loaded.model.joint(joint).type[0]) == int(load_mujoco().mjtJoint.mjJNT_SLIDE)
-    if slide != (actuator.motion == "linear"):
-        here, there = ("a slide", "linear") if slide else ("a hinge", "rotary")
-        raise InvalidValue(f"{joint!r} is {here}; expected an actuator with motion={there!r}")
-    fitting, notes = adapt(actuator, old)
-    unknown = [*unknown, *(["motor.rotor_inertia"] if actuator.motor.rotor_inertia == 0 else [])]
-    gear = old.gear if old.actuator is not None else None
-    return ActuatorEdit(make(fitting, gear, joint), old, notes, unknown)
+def _without_delays(model: Any, drives: Sequence[JointDrive]) -> tuple[list[JointDrive], list[Finding]]:
+    """Drives without the delay of their commands where the model has keyframes with commands: at a reset
+    MuJoCo fills the line of a delayed actuator with zeros, which would throw the joint."""
+    late = [drive for drive in drives if drive.actuator.drive.delay]
+    if not late or not np.any(model.key_ctrl):
+        return list(drives), []
+    longest = max(drive.actuator.drive.delay or 0.0 for drive in late)
+    text = (
+        f"the delay of commands (up to {1e3 * longest:.3g} ms) is left out: the model has keyframes with"
+        f" commands, and after a reset to one MuJoCo's delayed actuators see 0 first, which throws the joint."
+    )
+    remedy = "send commands that much later; or be.attach, which carries the delay through resets"
+    rows = [_without_delay(drive) if drive in late else drive for drive in drives]
+    return rows, [Finding(code="delay_left_out", text=text, remedy=remedy, numbers={"delay": longest})]
+
+
+def _without_delay(drive: JointDrive) -> JointDrive:
+    actuator = drive.actuator
+    return drive._replace(actuator=replace(actuator, drive=replace(actuator.drive, delay=None)))
 
 
 def _edits(model: UserModel, actuator_edit: ActuatorEdit) -> tuple[list[Edit], list[str]]:
     export, old, name = actuator_edit.export, actuator_edit.old, actuator_edit.old.joint
     if export.has_play_joint:
         raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
-    given = next((e for e in model.elements if e.parent == "actuator" and of_joint(e) == name), None)
+    given = model.actuator(old.actuator, name)
     mine, wanted = _of_export(export)
-    fresh = _element(mine, given.attributes if given else {}, old, model)
+    follows = old.follows or actuator_edit.drive.actuator.drive.followed or ""
+    fresh = _element(mine, given.attributes if given else {}, old._replace(follows=follows), model)
     element = f"<{mine.tag} {attributes({k: escape_attribute(v) for k, v in fresh.items()})}/>".encode()
-    changes = list(actuator_edit.notes)
     if given is not None:
-        changes.append(f"actuator of {name}: <{given.tag}>{_words(old)} became <{mine.tag}>")
-        edits = [Edit(given, given.start, given.end, element)]
+        changes = [f"actuator of {name}: <{given.tag}>{_words(old)} became <{mine.tag}>"]
+        edits = [Edit(given, given.start, given.end, element), *inert_others(model, old)]
     else:
-        changes.append(f"actuator of {name}: new <{mine.tag}>")
+        changes = [f"actuator of {name}: new <{mine.tag}>"]
         edits = [insert_element(model.elements, element, model.path)]
     edit, said = _joint_edit(model, actuator_edit, wanted)
     return [*edits, edit], [*changes, *said]
 
 
+def inert_others(model: UserModel, old: ModelJoint) -> Iterator[Edit]:
+    """Further actuators of a joint, which do nothing any more."""
+    for i in old.others:
+        e = model.actuator(i, old.joint)
+        if e is None:
+            raise InvalidValue(f"{old.joint!r} has several actuators; expected one: remove the others first")
+        kept = {k: v for k, v in e.attributes.items() if k in KEPT} | {"joint": old.joint}
+        words = attributes({k: escape_attribute(v) for k, v in (kept | INERT).items()})
+        yield Edit(e, e.start, e.end, f"<general {words}/>".encode())
+
+
 def _joint_edit(model: UserModel, edit: ActuatorEdit, wanted: Mapping[str, str]) -> tuple[Edit, list[str]]:
     """The joint's own attributes, and what changes."""
-    name, there, changes = edit.old.joint, model.joint(edit.old.joint), []
-    stays = {attribute for path in edit.unknown for attribute in UNKNOWN.get(path, ())}
+    name, there, stays = edit.old.joint, model.joint(edit.old.joint), edit.drive.keeps
     body = {k: wanted.get(k, "0") for k in JOINT[:3]} | {k: wanted[k] for k in JOINT[3:] if k in wanted}
     before = {k: number(getattr(edit.old, k)) for k in JOINT[:3]}
     body = {k: v for k, v in body.items() if k not in stays and before.get(k) != v}
-    for k in sorted(stays & set(before)):
-        changes.append(f"joint {name}: {k} stays {before[k]}: the actuator does not know its own")
     raw = there.file.read_bytes()[there.start : there.opened]
-    changes += [
+    changes = [
         f"joint {name}: {k} {before.get(k, there.attributes.get(k, '(default)'))} became {v}"
         for k, v in body.items()
     ]
@@ -248,7 +325,7 @@ def of_joint(element: Element) -> str | None:
     return element.attributes.get("joint") or element.attributes.get("jointinparent")
 
 
-def _words(old: Old) -> str:
+def _words(old: ModelJoint) -> str:
     """The old actuator's numbers at the joint."""
     parts = [f"kp {old.stiffness:.4g}"] if old.stiffness else []
     parts += [f"kv {old.derivative:.4g}"] if old.derivative else []
@@ -256,12 +333,13 @@ def _words(old: Old) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _element(mine: Element, given: Mapping[str, str], old: Old, model: UserModel) -> dict[str, str]:
+def _element(mine: Element, given: Mapping[str, str], old: ModelJoint, model: UserModel) -> dict[str, str]:
     """Attributes of the new element: the old one's name, class and range, everything else the export's."""
     fresh = {**_kept_attributes(given, old, model), "joint": old.joint}
     fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint", *KEPT)}
-    if fresh.get("input") == "pos vel ff" and (old.inputs or old.follows == "position_target"):
-        fresh["input"] = " ".join(old.inputs) or "pos"  # as many inputs as before
+    one = {"position_target": "pos", "velocity_target": "vel"}.get(old.follows, "")
+    if fresh.get("input") == "pos vel ff" and (old.inputs or one):
+        fresh["input"] = " ".join(old.inputs) or one  # as many inputs as before, or one
     fresh |= _ctrlrange(mine, fresh, bool(given), old)
     if mine.tag != "dcmotor":
         fresh["forcelimited"] = "true" if "forcerange" in fresh else "false"
@@ -270,7 +348,7 @@ def _element(mine: Element, given: Mapping[str, str], old: Old, model: UserModel
     return fresh
 
 
-def _kept_attributes(given: Mapping[str, str], old: Old, model: UserModel) -> dict[str, str]:
+def _kept_attributes(given: Mapping[str, str], old: ModelJoint, model: UserModel) -> dict[str, str]:
     """What the new element keeps of the old one; a new one is named after its joint, where that is free."""
     taken = {e.attributes.get("name") for e in model.elements if e.parent == "actuator"}
     if not given and old.joint not in taken:
@@ -278,7 +356,7 @@ def _kept_attributes(given: Mapping[str, str], old: Old, model: UserModel) -> di
     return {k: v for k, v in given.items() if k in KEPT}
 
 
-def _ctrlrange(mine: Element, fresh: Mapping[str, str], replaced: bool, old: Old) -> dict[str, str]:
+def _ctrlrange(mine: Element, fresh: Mapping[str, str], replaced: bool, old: ModelJoint) -> dict[str, str]:
     """The range of a command: the old one's, where an actuator is replaced."""
     if old.ctrlrange is not None:  # perhaps a class's, perhaps inherited from the joint's range
         own = {"ctrlrange": " ".join(map(number, old.ctrlrange)), "ctrllimited": "true"}
@@ -305,6 +383,7 @@ def _depth(model: UserModel, element: Element) -> int:
 
 
 def escape_attribute(value: str) -> str:
+    """A value as it stands between the quotes of an XML attribute."""
     return value.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
 
 
@@ -320,10 +399,18 @@ def _of_export(export: Export) -> tuple[Element, dict[str, str]]:
 
 
 def insert_element(elements: list[Element], element: bytes, path: Path) -> Edit:
-    """Before the end of the first actuator section, or of the model."""
-    section = next(
-        (e for e in elements if e.tag == "actuator" and e.parent in ("mujoco", "mujocoinclude", "")), None
-    )
+    """Put an actuator last, so that every other keeps its place in ctrl.
+
+    Args:
+        elements: of the model.
+        element: the actuator's, as text.
+        path: of the model's own file.
+
+    Returns:
+        An edit before the end of the last actuator section, or of the model.
+    """
+    sections = [e for e in elements if e.tag == "actuator" and e.parent in ("mujoco", "mujocoinclude", "")]
+    section = sections[-1] if sections else None
     if section is not None and section.end > section.opened:
         at = section.file.read_bytes().rindex(b"</", section.opened, section.end)
         return Edit(section, at, at, b"  " + element + b"\n  ")
@@ -348,16 +435,17 @@ def _all_of_one_era(model: UserModel, chosen: Sequence[ActuatorEdit]) -> None:
 
 
 def _verify_edit(
-    model: UserModel, chosen: Sequence[ActuatorEdit], files: dict[Path, bytes]
-) -> tuple[Any, str]:
-    """(the edited model compiled, how its numbers were compared with the exports'); None where the installed
-    MuJoCo reads the file otherwise."""
+    model: UserModel, chosen: Sequence[ActuatorEdit], edits: Sequence[Edit]
+) -> tuple[dict[Path, bytes], Any, str]:
+    """(the edited files, the model compiled, how its numbers were compared with the exports'); None where the
+    installed MuJoCo reads the file otherwise."""
     mujoco, export = load_mujoco(), chosen[0].export
     if export.target == "mujoco" and rules(mujoco.__version__).era != rules(export.version).era:
         reads = f"the installed MuJoCo {mujoco.__version__} reads <dcmotor> otherwise than {export.version}"
-        return None, f"not compiled: {reads}"
+        return apply_edits(edits), None, f"not compiled: {reads}"
     _all_of_one_era(model, chosen)
-    new = compile_edited(mujoco, model.path, files)
+    drives = [edit.drive for edit in chosen]
+    files, new = with_states(model, edits, drives, lambda files: compile_edited(mujoco, model.path, files))
     mistakes = [name for edit in chosen for name in _differences(new, edit)]
     if new.nu != model.loaded.model.nu + sum(edit.old.actuator is None for edit in chosen):
         mistakes.append("the number of inputs")
@@ -366,10 +454,74 @@ def _verify_edit(
             f"in {model.path.name} the default classes change {', '.join(dict.fromkeys(mistakes))} of the new"
             " actuator; move those defaults into a class it does not use"
         )
-    return (
-        new,
-        f"compiled with MuJoCo {mujoco.__version__}; every number of actuator and joint is the export's",
+    verified = (
+        f"compiled with MuJoCo {mujoco.__version__}; every number of actuator and joint is the export's"
     )
+    return files, new, verified
+
+
+def with_states(
+    model: UserModel,
+    edits: Sequence[Edit],
+    drives: Sequence[JointDrive],
+    compiled: Callable[[dict[Path, bytes]], Any],
+) -> tuple[dict[Path, bytes], Any]:
+    """Edits made, and the keyframes fitted to them: activations belong to the actuators that are there now,
+    a slewed position begins where its joint stands, and a new one is asked to stay there.
+
+    Args:
+        model: as it was.
+        edits: of its files.
+        drives: what drives its joints now.
+        compiled: makes a model of the edited files.
+
+    Returns:
+        The edited files, and the model compiled.
+    """
+    old = model.loaded.model
+    replaced = {i for drive in drives for i in (drive.before.actuator, *drive.before.others)}
+    added = [drive.joint for drive in drives if drive.holds_anew]
+    keys = [e for e in model.elements if e.tag == "key" and e.parent == "keyframe"]
+    files = apply_edits([*edits, *(_keyframe_edit(e, {}) for e in keys)])
+    new = compiled(files)
+    if len(keys) != new.nkey or not (new.na or added):
+        return files, new
+    mine = []
+    for k, e in enumerate(keys):
+        rows = {"act": _activations(old, new, k, replaced), "ctrl": _commands(new, k, added)}
+        words = {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
+        mine.append(_keyframe_edit(e, words))
+    files = apply_edits([*edits, *mine])
+    return files, compiled(files)
+
+
+def _keyframe_edit(key: Element, words: dict[str, str]) -> Edit:
+    """A keyframe with these attributes; its activations were those of the old actuators."""
+    tag = without_attribute(key.file.read_bytes()[key.start : key.opened], "act")
+    return Edit(key, key.start, key.opened, with_attributes(tag, words))
+
+
+def _activations(old: Any, new: Any, k: int, replaced: Collection[int | None]) -> np.ndarray:
+    """Of keyframe k in the edited model."""
+    act = np.zeros(new.na)
+    for i in range(len(old.actuator_gaintype)):
+        at, n = int(old.actuator_actadr[i]), int(old.actuator_actnum[i])
+        if i not in replaced and n:
+            to = int(new.actuator_actadr[i])
+            act[to : to + n] = old.key_act[k, at : at + n]
+    for place, setpoint in setpoints(new, new.key_qpos[k]).items():
+        act[place] = setpoint
+    return act
+
+
+def _commands(new: Any, k: int, added: Sequence[str]) -> np.ndarray:
+    """Of keyframe k, in which joints that had no actuator are asked to stay; none where all had one."""
+    if not added:
+        return np.zeros(0)
+    at_joint, ctrl = {at.name: i for i, at in driven_joints(new).items()}, new.key_ctrl[k].copy()
+    for joint in added:
+        ctrl[ctrl_place(new, at_joint[joint])] = new.key_qpos[k, new.joint(joint).qposadr[0]]
+    return ctrl
 
 
 OF_LIMIT = ("actuator_forcelimited", "actuator_forcerange")
@@ -378,11 +530,10 @@ OF_LIMIT = ("actuator_forcelimited", "actuator_forcerange")
 def _differences(new: Any, edit: ActuatorEdit) -> list[str]:
     """Numbers of an actuator and its joint that are not the export's in a compiled model."""
     alone = load_mujoco().MjModel.from_xml_string(edit.export.text)
-    now = old_of(LoadedModel(new, installed_era()), edit.old.joint)
-    stays = {attribute for path in edit.unknown for attribute in UNKNOWN.get(path, ())}
+    now, stays = read_joint(LoadedModel(new, installed_era()), edit.old.joint), edit.drive.keeps
     pairs = {n: (getattr(new, n)[now.actuator], getattr(alone, n)[0]) for n in actuator_arrays(new)}
     pairs.pop("actuator_ctrlspec", None)
-    if now.limit is not None and now.limit >= NO_LIMIT:
+    if new.actuator_forcelimited[now.actuator] and new.actuator_forcerange[now.actuator, 1] >= NO_LIMIT:
         pairs = {n: pair for n, pair in pairs.items() if n not in OF_LIMIT}
     mistakes = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
     mine = int(alone.joint(edit.export.joint).dofadr[0])
@@ -391,77 +542,6 @@ def _differences(new: Any, edit: ActuatorEdit) -> list[str]:
         mistakes += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {edit.old.joint}"]
     kept = edit.old.actuator is None or now.ctrlrange == edit.old.ctrlrange
     return mistakes if kept else [*mistakes, f"ctrlrange of {edit.old.joint}"]
-
-
-class Together(NamedTuple):
-    """All joints of an edited model driven as a recording says; differences from it are RMS [rad or m]."""
-
-    log: str
-    before: float | None
-    """Of the model as it was."""
-    after: float
-    """Of the model as it is now."""
-    whole: float | None
-    """Of the fit itself, with nothing lost."""
-
-    def row(self) -> tuple[str, ...]:
-        numbers = (self.before, self.after, self.whole)
-        return (self.log, *("-" if x is None else f"{1e3 * x:.3g}" for x in numbers))
-
-
-@dataclass(frozen=True)
-class EditedModel:
-    """The edited files, not yet written."""
-
-    files: dict[Path, bytes]
-    changes: tuple[str, ...]
-    """What was changed, in words, with the model's old numbers."""
-    verified: str
-    """How the result was checked."""
-    moved: tuple[JointMove, ...] = ()
-    """How far each joint moves for the same command, before and after."""
-    findings: tuple[Finding, ...] = ()
-    exports: tuple[Export, ...] = ()
-    beside: Mapping[str, str | bytes] = field(default_factory=dict)
-    """Files that go into the folder of the result."""
-    together: tuple[Together, ...] = ()
-    """Of a robot, its joints driven together, by recording."""
-    unit: str = "rad"
-    placed: tuple[Any, ...] = field(default=(), repr=False)
-    """Each joint's new actuator and its old one."""
-
-    @property
-    def text(self) -> str:
-        """The edited model; of several files, the first that changed."""
-        return next(iter(self.files.values())).decode()
-
-    def table(self) -> str:
-        """Before and after, for people."""
-        rows = [m.row() for m in self.moved]
-        parts = [table(rows, ("joint", "command", "moves before", "moves after"))] if rows else []
-        if self.together:
-            head = (f"recording [m{self.unit} RMS]", "model before", "model after", "the fit itself")
-            parts.append(table([one.row() for one in self.together], head))
-        return "\n\n".join(parts)
-
-    def off_by(self, which: str = "after") -> float | None:
-        """Root mean square over recordings of "before", "after" or "whole"; None where it is not known."""
-        values = [getattr(one, which) for one in self.together]
-        return None if not values or None in values else float(np.sqrt(np.mean(np.square(values))))
-
-    def write(self, path: Path | str | None = None, *, force: bool = False) -> list[Path]:
-        """Write in place (with `force`), or, where only the model itself changes,
-        under another name in the same folder."""
-        folder = next(iter(self.files)).parent if path is None else Path(path).parent
-        beside = {folder / name: content for name, content in self.beside.items()}
-        if path is None:
-            return write_all({**self.files, **beside}, force=force)
-        if len(self.files) != 1:
-            raise BackemfError(
-                f"{len(self.files)} files change ({', '.join(f.name for f in self.files)}); they can only be"
-                " edited in place"
-            )
-        return write_all({Path(path): next(iter(self.files.values())), **beside}, force=force)
 
 
 LINE_SEARCH = 50

@@ -47,7 +47,7 @@ ACTUATOR = be.Actuator.read(Path(__file__).with_name("{file}"))
 def attach(model, **how):
     """Put it onto joint {joint!r} of a model: a path or an MjSpec. The model to step is `.model` of what
     comes back; its ctrl holds the {target} of the joint."""
-    return be.attach(model, {{{joint!r}: ACTUATOR}}, **how)
+    return be.attach(model, {{{joint!r}: ACTUATOR}}, ctrl="actuator", **how)
 
 
 if __name__ == "__main__":
@@ -134,7 +134,7 @@ def _run_file(files: Mapping[str, str], spec: Any) -> Any:
         space: dict[str, Any] = {"__name__": "exported", "__file__": str(Path(folder) / name)}
         try:
             exec(compile(text, name, "exec"), space)
-            return space["attach"](spec, feedforward=True, switch=True)
+            return space["attach"](spec, feedforward=True, switch=True, check=False)
         except BackemfError:
             raise
         except Exception as error:  # somebody's changes of a Python file may fail in any way

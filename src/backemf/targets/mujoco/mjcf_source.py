@@ -39,8 +39,16 @@ class ModelSource(NamedTuple):
 
 @without_log()
 def read(path: Path | str, name: str | None = None, hint: str | None = None) -> ModelSource:
-    """The actuator of that name, or on the joint of that name; where neither `name` nor `hint` names one, the
-    model must have only one. A `name` must exist, a `hint` need not."""
+    """One of a model's actuators.
+
+    Args:
+        path: of the model.
+        name: of the actuator, or of its joint; it must exist.
+        hint: the same, and it need not. Where neither names one, the model must have only one.
+
+    Returns:
+        The actuator, where its numbers came from, and its joint.
+    """
     path = Path(path)
     loaded = load(path)
     i, at = _choose_actuator(loaded.model, path, name, hint)

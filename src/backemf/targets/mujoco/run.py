@@ -78,7 +78,17 @@ def _main(files: Mapping[str, str]) -> str:
 def run(
     files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Adjust | None = None
 ) -> np.ndarray:
-    """Positions [rad or m] at the case's moments when the file itself is loaded and driven."""
+    """The file itself, loaded and driven.
+
+    Args:
+        files: the main one first.
+        joint: its name there.
+        case: what is asked for and when, and the bench.
+        adjust: changes the compiled model before it runs.
+
+    Returns:
+        Positions at the case's moments [rad or m].
+    """
     mujoco, (model, dofs) = load_mujoco(), place_on_bench(spec_of(_main(files)), joint, case)
     if adjust is not None:
         adjust(model)
@@ -157,7 +167,13 @@ def _single_joint(mujoco: Any, spec: Any, joint: str) -> tuple[Any, Any]:
 
 
 def copy_number(to: Any, source: Any, field: str) -> None:
-    """A number that is an array in some versions of MuJoCo."""
+    """Copy a number that is an array in some versions of MuJoCo.
+
+    Args:
+        to: an element of an MjSpec.
+        source: another.
+        field: of both.
+    """
     value = np.atleast_1d(getattr(source, field))
     if isinstance(getattr(to, field), np.ndarray):
         getattr(to, field)[: len(value)] = value
@@ -224,8 +240,18 @@ def open_winding(dcmotor: DcMotor) -> DcMotor:
 def our_step(
     files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Adjust | None = None
 ) -> np.ndarray | None:
-    """The same through `simulator/step.py`, with the numbers of the compiled file;
-    None where the file has what we keep no copy of: the solver's own friction, delays, play."""
+    """The same through `mujoco/step.py`, with the numbers of the compiled file.
+
+    Args:
+        files: as `run` takes them, and so are the others.
+        joint: its name there.
+        case: what is asked for and when, and the bench.
+        adjust: changes the compiled model before it runs.
+
+    Returns:
+        Positions [rad or m]; None where the file has what we keep no copy of: the solver's own friction,
+        delays, play.
+    """
     model, dofs = place_on_bench(spec_of(_main(files)), joint, case)
     delayed = hasattr(model, "actuator_delay") and bool(np.any(model.actuator_delay > 0))
     on_joint = any(float(np.max(np.abs(getattr(model, f"dof_{n}")))) for n in ("frictionloss", "damping"))

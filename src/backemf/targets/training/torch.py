@@ -12,34 +12,18 @@ which is what tests compare with the engine.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...engine.hosted_system import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
-from ...results.spread import Spread, check_paths
-from ..export import Export, Request, complete, hash_comment, header
-from ..reference_motions import SimulationCase
+from ..reference_motions import SimulationCase, run_alone
+from ..result import Export, Request
 from ..spec import whole_rows
 from ..template import fill
-from .training_numbers import (
-    SAME,
-    check_targets,
-    class_name,
-    findings,
-    follows_position,
-    move_together,
-    numbers,
-)
+from .training_numbers import SAME, TrainingFile, move_together
 
-if TYPE_CHECKING:
-    from ...engine.compile.lower import LoweredHosted
-
-UNITS = (
-    "SI at the joint: rad, rad/s, N m, kg m^2, s, V, A, degC; on a linear axis m and N in the same places."
-)
 OWN_STEP = True
 """It takes the engine's own steps."""
 rows = whole_rows(
@@ -79,11 +63,6 @@ def simulator() -> str:
     return f"torch {_torch().__version__}"
 
 
-def run(files: Mapping[str, str], joint: str, case: SimulationCase) -> np.ndarray:
-    """Positions [rad or m] at the case's moments when the file itself is executed."""
-    return run_all(files, joint, [case])[0]
-
-
 def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase]) -> list[np.ndarray]:
     """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
     torch, n = _torch(), len(cases)
@@ -110,67 +89,48 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase
     return move_together(cases, simulator(), step)
 
 
+run = run_alone(run_all)
+"""Positions [rad or m] at a case's moments when the file itself is executed."""
+
+
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiler import lowered_hosted
     from ...engine.compile.dialects.torch_dialect import emit
 
-    system = hosted_system(actuator)
-    spread = Spread() if request.spread is None else request.spread
-    check_paths(actuator, list(spread.errors))
-    lowered = lowered_hosted(system)
-    found = findings(actuator, spread)
-    top = header(request, UNITS, findings=found)
+    file = TrainingFile.of(actuator, request)
     usage = (
         "Use: actuator = Actuator(n_envs, n_joints, inertia=...); torque ="
-        f" actuator.compute({', '.join([*system.inputs[2:3], 'position', 'velocity', 'dt'])})"
+        f" actuator.compute({', '.join([*file.targets[:1], 'position', 'velocity', 'dt'])})"
     )
-    body = (
-        numbers(actuator, spread, system, lowered)
-        + emit(lowered)
-        + _class(actuator, system, lowered, spread)
-        + _flavour(actuator, request, system)
-    )
-    files = {
-        f"{request.joint}_torch.py": hash_comment([*top, usage])
-        + "\nimport warnings\n\nimport torch\n"
-        + body
-    }
-    same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
-    return complete(request, actuator, files=files, findings=found, **same)
+    body = emit(file.lowered) + _class(file) + _flavour(file)
+    return file.export("torch", usage, "\nimport warnings\n\nimport torch\n", body)
 
 
-def _class(actuator: Actuator, system: HostedSystem, lowered: LoweredHosted, spread: Spread) -> str:
+def _class(file: TrainingFile) -> str:
     """The class, with the drive's own targets as arguments: the first by place, the others by name."""
-    targets = system.inputs[2:]
-    first, others = [*targets[:1]], [f"{name}=0.0" for name in targets[1:]]
-    asked = ", ".join([*first, "position", "velocity", "dt", "*", *others, "inertia=None", "load=None"])
-    moving = ", ".join([*first, "dt", "*", *others, "load=0.0"])
-    shifted = bool(spread.held_out) and follows_position(actuator)
-    given = ", ".join(
-        f"self.tensor({name})" + (" + self.offset" if shifted and name == "position_target" else "")
-        for name in targets
-    )
-    what = f"a {actuator.drive.kind} with {actuator.friction.kind} friction"
+    first, others = [*file.targets[:1]], [f"{name}=0.0" for name in file.targets[1:]]
     return fill(
         "torch.py",
-        what=what,
-        lag=", prepare_lag" if lowered.lag else "",
-        asked=asked,
-        moving=moving,
-        given=given,
+        what=file.what,
+        lag=", prepare_lag" if file.lowered.lag else "",
+        asked=", ".join([*first, "position", "velocity", "dt", "*", *others, "inertia=None", "load=None"]),
+        moving=", ".join([*first, "dt", "*", *others, "load=0.0"]),
+        given=", ".join(
+            f"self.tensor({name})"
+            + (" + self.offset" if file.has_offset and name == "position_target" else "")
+            for name in file.targets
+        ),
     )
 
 
-def _flavour(actuator: Actuator, request: Request, system: HostedSystem) -> str:
-    if request.version == "plain":
+def _flavour(file: TrainingFile) -> str:
+    """A simulator's own class, or nothing."""
+    version = file.request.version
+    if version == "plain":
         return ""
-    targets, theirs = system.inputs[2:], THEIRS[request.version]
-    check_targets(actuator, targets, theirs, request.version, "torch@plain")
-    owner = "control_action" if request.version == "isaaclab" else "cmd"
-    given = "".join(f"{name}={owner}.{theirs[name]}, " for name in targets)
-    name = class_name(request.joint)
-    armature = float(system.armature(list(system.parameters.values())))
-    words = {"name": name, "armature": armature, "timestep": request.timestep, "given": given}
-    if request.version == "mjlab":
+    theirs, owner = THEIRS[version], "control_action" if version == "isaaclab" else "cmd"
+    file.check_targets(theirs, "torch@plain")
+    words = file.host_words()
+    words["given"] = "".join(f"{name}={owner}.{theirs[name]}, " for name in file.targets)
+    if version == "mjlab":
         return fill("mjlab.py", torch=True, warp=False, **words)
-    return fill("torch_isaaclab.py", **words)
+    return fill("torch_isaaclab.py", timestep=file.request.timestep, **words)

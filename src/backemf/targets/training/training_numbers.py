@@ -4,19 +4,20 @@ came from, what is drawn from them, and where states begin."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...engine.hosted_system import LONG_DELAY, HostedSystem
+from ...engine.hosted_system import LONG_DELAY, HostedSystem, hosted_system
 from ...engine.rows import DELAY
-from ...errors import InvalidValue, NotAvailable
+from ...errors import InvalidValue
 from ...findings import Finding
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
-from ...results.spread import Spread
-from ..reference_motions import SimulationCase
+from ...results.spread import Spread, check_paths
+from ..reference_motions import SimulationCase, check_enabled
+from ..result import UNITS, Export, Request, complete, hash_comment, header
 from ..template import fill
 
 if TYPE_CHECKING:
@@ -54,7 +55,86 @@ SAME: tuple[tuple[str, str, str], ...] = (
 """Rows of both files' tables for the documentation."""
 
 
-def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
+class TrainingFile(NamedTuple):
+    """What a training file is made of."""
+
+    actuator: Actuator
+    request: Request
+    system: HostedSystem
+    lowered: LoweredHosted
+    spread: Spread
+    """What it draws from."""
+
+    @classmethod
+    def of(cls, actuator: Actuator, request: Request) -> TrainingFile:
+        """Of an actuator, with the engine's step traced.
+
+        Raises:
+            UnknownName: the request's spread has a parameter that the actuator has not.
+        """
+        from ...engine.compile.compiler import lowered_hosted
+
+        system, spread = hosted_system(actuator), Spread() if request.spread is None else request.spread
+        check_paths(actuator, list(spread.errors))
+        return cls(actuator, request, system, lowered_hosted(system), spread)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What the drive may be asked for."""
+        return self.system.inputs[2:]
+
+    @property
+    def what(self) -> str:
+        """The actuator in words."""
+        return f"a {self.actuator.drive.kind} with {self.actuator.friction.kind} friction"
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether a constant error of the position target may be drawn."""
+        return bool(self.spread.held_out) and _follows_position(self.actuator)
+
+    def host_words(self) -> dict[str, Any]:
+        """What the templates of all simulators' own classes say: names, and the inertia to add [kg m^2]."""
+        armature = float(self.system.armature(list(self.system.parameters.values())))
+        return {"name": class_name(self.request.joint), "armature": armature}
+
+    def check_targets(self, theirs: Iterable[str], plain: str) -> None:
+        """Refuse a drive that follows what a simulator has no place for.
+
+        Args:
+            theirs: targets that the simulator has a place for.
+            plain: the export that needs no place.
+
+        Raises:
+            InvalidValue: it has none for this drive's.
+        """
+        known = tuple(theirs)
+        if not self.targets or any(name not in known for name in self.targets):
+            raise InvalidValue(
+                f"{self.request.version} asks for positions, velocities and efforts;"
+                f" {self.actuator.drive.kind} follows {', '.join(self.targets) or 'nothing'}: export with"
+                f" {plain}, and call `compute` yourself"
+            )
+
+    def export(self, kind: str, usage: str, imports: str, body: str) -> Export:
+        """The file: its header, imports, numbers and code.
+
+        Args:
+            kind: the last word of the file's name.
+            usage: a sentence at the end of the header.
+            imports: between header and numbers.
+            body: behind the numbers.
+
+        Returns:
+            The export; nothing is lost.
+        """
+        found = _findings(self.actuator, self.spread)
+        top = hash_comment([*header(self.request, UNITS, findings=found), usage])
+        files = {f"{self.request.joint}_{kind}.py": top + imports + _tables(self) + body}
+        return complete(self.request, self.actuator, files=files, findings=found)
+
+
+def _findings(actuator: Actuator, spread: Spread) -> list[Finding]:
     findings, values = [], actuator.parameters
     if actuator.motor.rotor_inertia == 0:
         text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
@@ -72,31 +152,34 @@ def findings(actuator: Actuator, spread: Spread) -> list[Finding]:
     return findings
 
 
-def numbers(actuator: Actuator, spread: Spread, system: HostedSystem, lowered: LoweredHosted) -> str:
+def _tables(file: TrainingFile) -> str:
     """The tables at the top of the file, each with where it came from."""
-    states = [
-        f"ORDERED = {_ordered_pairs(actuator)!r}",
+    states, lowered = file.system.states, file.lowered
+    text = [
+        f"ORDERED = {_ordered_pairs(file.actuator)!r}",
         (
             "# States, those that are sums of small changes, and those that begin where the joint is, as fast"
             " as it is, or at the first targets."
         ),
-        f"STATES = {system.states!r}",
-        f"SUMMED = {_set(name for name, sums in zip(system.states, lowered.summed, strict=True) if sums)}",
+        f"STATES = {states!r}",
+        f"SUMMED = {_set(name for name, sums in zip(states, lowered.summed, strict=True) if sums)}",
         f"FOLLOWS = {lowered.follows!r}",
         f"DELAY = {DELAY if lowered.lag else None!r}",
     ]
     long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
-    line = fill("delay_line.py", long_delay=long_delay, targets=repr(system.inputs[2:]))
-    return "\n".join(["", *_numbers(actuator), *_draws(actuator, spread), *states, line])
+    line = fill("delay_line.py", long_delay=long_delay, targets=repr(file.targets))
+    return "\n".join(["", *_numbers(file.actuator), *_draws(file.actuator, file.spread), *text, line])
 
 
 def _numbers(actuator: Actuator) -> list[str]:
-    known = {path: (f.metadata, value) for path, f, value in quantities(actuator)}
+    values = {f'"{path}"': repr(value) for path, value in actuator.parameters.items()}
+    units = {f'"{path}"': actuator.unit(path) for path in actuator.parameters}
+    ranges = {f'"{path}"': _range(f.metadata, value) for path, f, value in quantities(actuator)}
     return [
         "# The actuator's numbers, by path.",
-        *_table("PARAMETERS", actuator.parameters, {path: actuator.unit(path) for path in known}),
+        *_table("PARAMETERS", values, units),
         f"# What each may be when drawn; what must be above 0 keeps at least {FLOOR:.0%} of its value.",
-        *_table("RANGES", {path: _range(meta, value) for path, (meta, value) in known.items()}),
+        *_table("RANGES", {k: f"({_number(low)}, {_number(high)})" for k, (low, high) in ranges.items()}),
     ]
 
 
@@ -104,23 +187,26 @@ def _draws(actuator: Actuator, spread: Spread) -> list[str]:
     """What is drawn, and how far it may be off."""
     errors = {path: error for path, error in spread.errors.items() if error > 0}
     kept = Spread(errors=errors, correlation=_rows(spread, errors))
-    by_position = follows_position(actuator)
+    by_position = _follows_position(actuator)
     held = spread.held_out * math.sqrt(0.5 * math.pi) if spread.held_out and by_position else None
     origin = "the fit's standard errors" if errors else "none was given"
     assumed = "an assumption of backemf, not a measurement: give your own"
     stated = assumed if spread.units is None else "stated with the export"
+    units = {
+        repr(paths).replace("'", '"'): _number(share) for paths, share in spread.units_of(actuator).items()
+    }
     return [
         (
             f"# Standard errors, in each parameter's unit: {origin}. CHOLESKY times independent draws is"
             " their correlation."
         ),
-        *_table("PARAMETER_ERROR", errors),
+        *_table("PARAMETER_ERROR", {f'"{path}"': _number(error) for path, error in errors.items()}),
         "CHOLESKY = [" + "".join(f"\n    {row!r}," for row in kept.cholesky()) + ("\n]" if errors else "]"),
         (
             f"# Relative spread from unit to unit, the standard deviation of the logarithm: {stated}. A row"
             " moves together."
         ),
-        *_table("UNIT_SPREAD", spread.units_of(actuator)),
+        *_table("UNIT_SPREAD", units),
         (
             "# Standard deviation of a constant error of the position target [rad or m]: the fit's mean"
             " absolute held-out error"
@@ -148,8 +234,7 @@ def move_together(cases: Sequence[SimulationCase], simulator: str, step: Step) -
     Raises:
         NotAvailable: A recording was disabled.
     """
-    if not all(case.enabled.all() for case in cases):
-        raise NotAvailable("a training file has no switch for its drive, and a recording was disabled")
+    check_enabled(cases, "a training file")
     lengths = [len(case.moments) for case in cases]
     q, w = (np.array([getattr(case, name) for case in cases]) for name in ("position", "velocity"))
     sent, positions = [case.mean_inputs for case in cases], np.empty((len(cases), max(lengths)))
@@ -163,7 +248,7 @@ def move_together(cases: Sequence[SimulationCase], simulator: str, step: Step) -
     return [case.check(simulator, row[:n].copy()) for case, row, n in ends]
 
 
-def follows_position(actuator: Actuator) -> bool:
+def _follows_position(actuator: Actuator) -> bool:
     return actuator.drive.error_of == "position"
 
 
@@ -181,24 +266,20 @@ def _rows(spread: Spread, errors: dict[str, float]) -> list[list[float]] | None:
     return [[float(spread.correlation[i][j]) for j in at] for i in at]
 
 
-def _literal(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "(" + ", ".join(map(_literal, value)) + ("," if len(value) == 1 else "") + ")"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+def _number(value: float) -> str:
+    return repr(value) if math.isfinite(value) else f'float("{value}")'
 
 
-def _table(name: str, rows: dict[Any, Any], remarks: dict[Any, str] | None = None) -> list[str]:
+def _table(name: str, rows: Mapping[str, str], remarks: Mapping[str, str] | None = None) -> list[str]:
+    """A dictionary of Python, from its keys and values as texts."""
     if not rows:
         return [f"{name} = {{}}"]
     after = {k: f"  # {remarks[k]}" if remarks else "" for k in rows}
-    lines = [f"    {_literal(k)}: {_literal(v)},{after[k]}" for k, v in rows.items()]
-    return [f"{name} = {{", *lines, "}"]
+    return [f"{name} = {{", *(f"    {k}: {v},{after[k]}" for k, v in rows.items()), "}"]
 
 
 def _set(names: Iterable[str]) -> str:
-    rows = [f"    {_literal(name)}," for name in names]
+    rows = [f'    "{name}",' for name in names]
     return "\n".join(["frozenset((", *rows, "))"]) if rows else "frozenset()"
 
 
@@ -212,16 +293,3 @@ def class_name(joint: str) -> str:
     """A joint's name as the beginning of a class's: left_knee -> LeftKnee."""
     words = "".join(c if c.isalnum() else " " for c in joint).split()
     return "".join(word.capitalize() for word in words) or "Joint"
-
-
-def check_targets(
-    actuator: Actuator, targets: Iterable[str], theirs: Iterable[str], version: str, plain: str
-):
-    """InvalidValue where a simulator has no place for what the drive follows."""
-    given, known = tuple(targets), tuple(theirs)
-    if not given or any(name not in known for name in given):
-        raise InvalidValue(
-            f"{version} asks for positions, velocities and efforts; {actuator.drive.kind}"
-            f" follows {', '.join(given) or 'nothing'}: export with {plain}, and call `compute`"
-            " yourself"
-        )

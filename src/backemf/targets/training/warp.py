@@ -19,24 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.hosted_system import HostedSystem, hosted_system
 from ...errors import InvalidValue, NotAvailable
 from ...physics.actuator import Actuator
-from ...results.spread import Spread, check_paths
-from ..export import Export, Request, complete, hash_comment, header
-from ..reference_motions import SimulationCase
+from ..reference_motions import SimulationCase, run_alone
+from ..result import Export, Request
 from ..spec import whole_rows
 from ..template import fill
-from .torch import UNITS
-from .training_numbers import (
-    SAME,
-    check_targets,
-    class_name,
-    findings,
-    follows_position,
-    move_together,
-    numbers,
-)
+from .training_numbers import SAME, TrainingFile, move_together
 
 rows = whole_rows(
     ("every parameter of the actuator", "PARAMETERS", "by path, with every digit"),
@@ -104,11 +93,6 @@ def load_module(files: Mapping[str, str]) -> Iterator[Any]:
         yield module
 
 
-def run(files: Mapping[str, str], joint: str, case: SimulationCase) -> np.ndarray:
-    """Positions [rad or m] at the case's moments when the file itself is executed."""
-    return run_all(files, joint, [case])[0]
-
-
 def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase]) -> list[np.ndarray]:
     """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
     wp, n = _warp(), len(cases)
@@ -133,49 +117,36 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase
     return move_together(cases, simulator(), step)
 
 
+run = run_alone(run_all)
+"""Positions [rad or m] at a case's moments when the file itself is executed."""
+
+
 def write(actuator: Actuator, request: Request) -> Export:
-    from ...engine.compile.compiler import lowered_hosted
     from ...engine.compile.dialects.warp_dialect import emit_live, rows
 
-    system = hosted_system(actuator)
-    spread = Spread() if request.spread is None else request.spread
-    check_paths(actuator, list(spread.errors))
-    lowered = lowered_hosted(system)
-    at, targets = rows(lowered), system.inputs[2:]
-    shift = _has_offset(actuator, targets, spread)
-    found = findings(actuator, spread)
+    file = TrainingFile.of(actuator, request)
+    at, targets = rows(file.lowered), file.targets
+    has_offset = file.has_offset and "position_target" in targets
+    shifted = targets.index("position_target") if has_offset else None
     usage = (
         "Use: actuator = Actuator(n_environments, n_joints, timestep=..., inertia=...); torque ="
         f" actuator.compute({', '.join(['position', 'velocity', *targets[:1]])})"
     )
-    body = (
-        numbers(actuator, spread, system, lowered)
-        + emit_live(lowered)
-        + fill(
-            "warp.py",
-            what=f"a {actuator.drive.kind} with {actuator.friction.kind} friction",
-            targets=", ".join(targets) or "none",
-            acted=at.acted,
-            place=at.place,
-            line=at.line,
-            kept=at.kept,
-            armature=at.armature,
-            arrays="".join(f"target{i}: many, " for i in range(len(targets))),
-            loads=_loads([(f"target{i}", f"target{i}[e, j]") for i in range(len(targets))], shift, "[e, j]"),
-            given=_target_arguments(targets),
-        )
-        + _host(actuator, request, system, shift)
+    frame = fill(
+        "warp.py",
+        what=file.what,
+        targets=", ".join(targets) or "none",
+        acted=at.acted,
+        place=at.place,
+        line=at.line,
+        kept=at.kept,
+        armature=at.armature,
+        arrays="".join(f"target{i}: many, " for i in range(len(targets))),
+        loads=_loads([(f"target{i}", f"target{i}[e, j]") for i in range(len(targets))], shifted, "[e, j]"),
+        given=_target_arguments(targets),
     )
-    top = hash_comment([*header(request, UNITS, findings=found), usage])
-    files = {f"{request.joint}_warp.py": top + "\nimport numpy as np\nimport warp as wp\n" + body}
-    same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
-    return complete(request, actuator, files=files, findings=found, **same)
-
-
-def _has_offset(actuator: Actuator, targets: Sequence[str], spread: Spread) -> int | None:
-    """Which target may have a constant error drawn."""
-    drawn = bool(spread.held_out) and follows_position(actuator) and "position_target" in targets
-    return targets.index("position_target") if drawn else None
+    body = emit_live(file.lowered) + frame + _host(file, shifted)
+    return file.export("warp", usage, "\nimport numpy as np\nimport warp as wp\n", body)
 
 
 def _loads(places: Sequence[tuple[str, str]], shifted: int | None, at: str) -> str:
@@ -195,25 +166,22 @@ def _target_arguments(targets: Sequence[str]) -> str:
     return "".join(f", t{i}" for i in range(len(targets)))
 
 
-def _host(actuator: Actuator, request: Request, system: HostedSystem, shifted: int | None) -> str:
+def _host(file: TrainingFile, shifted: int | None) -> str:
     """A simulator's own class, or nothing."""
-    if request.version == "plain":
+    version, targets = file.request.version, file.targets
+    if version == "plain":
         return ""
-    targets, theirs = system.inputs[2:], THEIRS[request.version]
-    if theirs:
-        check_targets(actuator, targets, theirs, request.version, "warp@plain")
-    armature = float(system.armature(list(system.parameters.values())))
-    words: dict[str, Any] = {"name": class_name(request.joint), "armature": armature}
-    if request.version == "mjlab":
+    if THEIRS[version]:
+        file.check_targets(THEIRS[version], "warp@plain")
+    words = file.host_words()
+    if version == "mjlab":
         given = "".join(f", {OFFERS['mjlab'][target]}" for target in targets)
         return fill("mjlab.py", torch=False, warp=True, given=given, **words)
-    if request.version == "newton":
+    words["given"] = _target_arguments(targets)
+    if version == "newton":
         further = "feedforward", "feedforward[target_vel_indices[c]]"
         places = [("", OFFERS["newton"][x]) if x in OFFERS["newton"] else further for x in targets]
-        return fill(
-            "warp_newton.py", loads=_loads(places, shifted, "[c]"), given=_target_arguments(targets), **words
-        )
+        return fill("warp_newton.py", loads=_loads(places, shifted, "[c]"), **words)
     places = [("", f"target{i}[e, j]" if i else "ctrl[e, places[2, j]]") for i in range(len(targets))]
-    arrays = "".join(f"target{i}: many, " for i in range(1, len(targets)))
-    words |= {"arrays": arrays, "given": _target_arguments(targets)}
+    words["arrays"] = "".join(f"target{i}: many, " for i in range(1, len(targets)))
     return fill("warp_mujoco_warp.py", loads=_loads(places, shifted, "[e, j]"), **words)
