@@ -6,7 +6,7 @@
 
 `mujoco` steps the SO-101 as its file describes it, with our actuators attached, and with a Python controller
 that does the same, in turns; `stick` lets arms hang on their friction for a minute; `legs` steps twelve
-motors;
+motors; `humanoid` puts 29 into a model and steps them;
 `training` and `population` are the kernels for learning and for fits, on a GPU where there is one.
 """
 
@@ -211,6 +211,57 @@ def leg_rows() -> dict[str, Any]:
     return {"joints": 12, "added_us": 1e6 * added, "substep_us": 1e6 * more}
 
 
+GAINS = ((100, 2, 88), (150, 4, 139), (40, 2, 50), (20, 1, 25), (60, 1.5, 25), (14, 0.5, 5))
+"""kp [N m/rad], kv [N m s/rad] and largest torque [N m] of a humanoid's joints."""
+AXES = ("1 0 0", "0 1 0", "0 0 1")
+LIMBS = {"left_leg": 6, "right_leg": 6, "waist": 3, "left_arm": 7, "right_arm": 7}
+
+
+def humanoid() -> str:
+    """A floating body with 29 joints in five limbs, six sets of gains, and feet on a floor."""
+    limbs, drives, n = "", "", 0
+    for at, (limb, size) in enumerate(LIMBS.items()):
+        foot = '<geom type="box" size=".08 .04 .02" mass=".3"/>' if "leg" in limb else ""
+        inner, down = foot, 1 if limb == "waist" else -1
+        for k in reversed(range(size)):
+            kp, kv, most = GAINS[(n + at) % len(GAINS)]
+            name, place = f"{limb}{k}", f"0 0 {0.11 * down}" if k else f"0 {0.12 * (at - 2)} {0.1 * down}"
+            inner = (
+                f'<body pos="{place}"><joint name="{name}" axis="{AXES[k % 3]}"'
+                f' range="-2 2" armature=".01" damping=".05" frictionloss=".1"/><geom type="capsule"'
+                f' fromto="0 0 0 0 0 {0.1 * down}" size=".02" mass="{1.2 - 0.1 * k:g}"/>{inner}</body>'
+            )
+            drives += f'<position joint="{name}" kp="{kp}" kv="{kv}" forcerange="-{most} {most}"/>'
+            n += 1
+        limbs += inner
+    return (
+        '<mujoco><compiler angle="radian"/><option timestep=".002" integrator="implicitfast"/><worldbody>'
+        '<geom type="plane" size="5 5 .1"/><body pos="0 0 .79"><freejoint/><geom size=".08" mass="10"/>'
+        f"{limbs}</body></worldbody><actuator>{drives}</actuator></mujoco>"
+    )
+
+
+def humanoid_rows() -> dict[str, Any]:
+    """29 joints of one part: CPU of an export into the model, and what the attached motors add to a step."""
+    text, rows = humanoid(), {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "humanoid.xml"
+        path.write_text(text, encoding="utf-8")
+        begin = time.process_time()
+        be.export({".*": be.Datasheet.read("go-m8010-6")}, "mujoco", into=path)
+        rows["into_cpu_s"] = time.process_time() - begin
+    bare = mujoco.MjModel.from_xml_string(text)
+    for part in ("go-m8010-6", "xm540-w270"):
+        live, base, times = be.attach(mujoco.MjSpec.from_string(text), {".*": part}), [], []
+        for _ in range(ROUNDS):
+            base.append(cost(bare, lambda data: None))
+            times.append(cost(live.model, lambda data: None))
+        ratio = statistics.median(a / b for a, b in zip(times, base, strict=True))
+        most = max(one.substeps for one in live.joints.values())
+        rows[f"attach_over_mj_step, {part}, {most} substeps"] = ratio
+    return rows | {"mj_step_us": 1e6 * statistics.median(base)}
+
+
 def training_rows() -> dict[str, Any]:
     """Training files for Warp and torch, 4096 x 12 joints, in microseconds a step."""
     live_training = _beside("live_training")
@@ -234,6 +285,7 @@ PARTS: dict[str, Callable[[], dict[str, Any]]] = {
     "mujoco": mujoco_rows,
     "stick": stick_rows,
     "legs": leg_rows,
+    "humanoid": humanoid_rows,
     "training": training_rows,
     "population": population_rows,
 }

@@ -246,7 +246,7 @@ def kernel_js() -> str:
 
 def entries() -> str:
     """Everything that a datasheet may print: names, symbols, unit, and where it goes."""
-    from backemf.datasheets.datasheet import BECOMES, ENTRIES, TWICE
+    from backemf.datasheets.datasheet import ENTRIES, TWICE
     from backemf.datasheets.toml import FIRMWARE, OTHER_UNITS, SYMBOLS
 
     also = {name: bare for bare, names in TWICE.items() for name in names[1:]}
@@ -254,7 +254,7 @@ def entries() -> str:
     for name, kind in ENTRIES.items():
         symbols = [*kind.aliases, *([also[name]] if name in also else [])]
         unit = "-" if kind.unit == "1" else kind.unit.replace(" ", "\u00a0")
-        goes = BECOMES.get(name, "solved with the others, and compared")
+        goes = kind.becomes or "solved with the others, and compared"
         rows.append((f"`{name}`", " ".join(f"`{s}`" for s in symbols) or "-", unit, kind.text, goes))
     by = {name: [s for s, names in SYMBOLS.items() if name in names] for name in FIRMWARE}
     settings = []

