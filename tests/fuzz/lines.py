@@ -323,6 +323,7 @@ VALUES: dict[str, tuple[str, ...]] = {
             "step",
             "decimation",
             "q_offset",
+            "table",
         ),
         NUMBERS,
     ),

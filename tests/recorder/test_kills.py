@@ -157,9 +157,27 @@ def test_a_guardian_that_is_frozen_is_ended_and_its_place_taken(servo, tmp_path)
     (guardian,) = children(process.pid)
     os.kill(guardian, signal.SIGSTOP)
     _, error = process.communicate(timeout=60)
-    assert "said nothing for 5 s and was ended" in error
+    assert "said nothing for 0.7 s and was ended" in error
     assert torque(servo) == 0
     assert whole(log) > 0
+
+
+@pytest.mark.slow
+@linux
+def test_a_program_that_is_frozen_is_noticed_by_its_guardian(servo, tmp_path):
+    hold(60.0).write(tmp_path / "plan.json")
+    words = ("--bus", "feetech", "--port", servo, "--motions", str(tmp_path / "plan.json"))
+    process = started("record", *words, "-o", str(tmp_path / "logs"), "--yes", stderr=subprocess.PIPE)
+    log = tmp_path / "logs" / "hold.jsonl"
+    until(lambda: log.exists() and b'["s"' in log.read_bytes(), "the first sample")
+    os.kill(process.pid, signal.SIGSTOP)
+    until(lambda: lines(log)[1]["ended"] == "early", "the end of the motion")
+    assert "has said nothing for" in lines(log)[1]["reason"]
+    os.kill(process.pid, signal.SIGCONT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "the program that asked for this motion has said nothing" in error
+    assert torque(servo) == 0
 
 
 def test_a_full_disk_ends_it_and_is_said_in_the_log(servo, tmp_path):

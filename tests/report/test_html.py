@@ -396,6 +396,16 @@ def test_a_path_of_another_system_is_found_beside_the_fit(fit, tmp_path):
     assert stored_logs(replace(fit, logs=(told,)), tmp_path) == [tmp_path / "logs" / "a.csv"]
 
 
+def test_a_dataset_is_found_again_with_the_episodes_that_were_named(fit, tmp_path):
+    """A folder, not a file; where it was, or beside the fit."""
+    (tmp_path / "arm" / "meta").mkdir(parents=True)
+    (tmp_path / "arm" / "meta" / "info.json").write_text("{}")
+    for named in ("", "#3", "#0-2,5"):
+        sources = (f"{tmp_path / 'arm'}{named}", f"/gone/arm{named}")
+        logs = tuple(replace(fit.logs[0], source=source) for source in sources)
+        assert stored_logs(replace(fit, logs=logs), tmp_path) == [tmp_path / f"arm{named}"]
+
+
 def test_the_library_comes_with_its_licence():
     from importlib.resources import files
 

@@ -36,14 +36,16 @@ class SafetyLimits(Noun):
     supply_low: float | None = None
     """[V]"""
     supply_high: float | None = None
+    following: float | None = 0.2
+    """A joint that stands still this far from where it is asked to be ends the motion [rad]."""
     silence: float = 0.2
     """A joint that has not answered for so long ends the motion [s]."""
     approach: float = 0.5
     """Speed of the ramp to where a motion starts [rad/s]."""
 
     def __post_init__(self) -> None:
-        for name in ("silence", "approach"):
-            if not 0 < getattr(self, name) < math.inf:
+        for name in ("silence", "approach", "following"):
+            if not 0 < (1.0 if (value := getattr(self, name)) is None else value) < math.inf:
                 raise InvalidValue(f"limit {name} is {getattr(self, name)!r}; expected a number above 0")
         for low, high in (("position_low", "position_high"), ("supply_low", "supply_high")):
             a, b = getattr(self, low), getattr(self, high)

@@ -22,6 +22,7 @@ ROBOT = Scope("robot", "robots: plan(actuator, be.Robot.read(...))", "robots: gi
 LIMIT_UNITS = {
     **{"position-low": "rad", "position-high": "rad", "velocity": "rad/s", "current": "A"},
     **{"temperature": "degC", "supply-low": "V", "supply-high": "V", "silence": "s", "approach": "rad/s"},
+    **{"following": "rad"},
 }
 
 

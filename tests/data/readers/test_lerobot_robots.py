@@ -284,3 +284,17 @@ def test_a_set_that_git_has_not_fetched(dataset):
     file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 43964\n")
     with pytest.raises(BackemfError, match="is a pointer of Git LFS, not the data: run git lfs pull"):
         be.read(folder, bench=robot())
+
+
+def test_episodes_are_named_behind_the_set(dataset, tmp_path):
+    """Units are told by all episodes; what is read again later is what was named."""
+    folder, told = dataset(in_degrees(TRUE.copy())), {"bench": robot()}
+    every = be.read(folder, **told)
+    (one,) = be.read(f"{folder}#1", **told)
+    assert (one.name, one.source) == ("set/1", f"{folder}#1")
+    np.testing.assert_array_equal(one["elbow_flex.position"], every[1]["elbow_flex.position"])
+    assert [log.name for log in be.read(f"{folder}#0-1", **told)] == ["set/0", "set/1"]
+    with pytest.raises(be.BackemfError, match="there is no episode 7; those are there: 0, 1"):
+        be.read(f"{folder}#1,7", **told)
+    with pytest.raises(be.BackemfError, match="#last names no episodes; expected numbers and ranges"):
+        be.read(f"{folder}#last", **told)

@@ -9,6 +9,8 @@ import pytest
 
 import backemf as be
 
+from ...robot.arms import ARM
+
 COLUMNS = [
     {"name": "position", "unit": "rad", "factor": 0.001, "zero": 2048, "offset": 0.1},
     {"name": "current", "unit": "A", "factor": 0.0065, "zero": 0.0},
@@ -89,3 +91,22 @@ def test_two_joints_are_two_logs_and_one_without_samples_is_none(tmp_path):
 def test_what_is_damaged_is_refused_in_words(tmp_path, change, text):
     with pytest.raises(be.BackemfError, match=text):
         be.read(written(tmp_path / "a.jsonl", **change))
+
+
+def test_an_arm_s_recording_is_one_log_of_its_robot(tmp_path):
+    """Joints by the names that they were recorded under, each on its own clock; alone they stay logs."""
+    (tmp_path / "arm.xml").write_text(ARM)
+    robot = be.Robot.read(tmp_path / "arm.xml")
+    joints = [{**HEAD["joints"][0], "name": name, "id": k + 1} for k, name in enumerate(robot.names)]
+    rows = [
+        [kind, t + 1e-4 * k, k, *(x + k if kind == "s" else x for x in rest)]
+        for k in range(3)
+        for kind, t, _, *rest in (*ROWS, *(["s", 0.05 + 0.01 * n, 0, 2200 + n, 0, 0] for n in range(1, 5)))
+    ]
+    path = written(tmp_path / "swing.jsonl", head={**HEAD, "bench": None, "joints": joints}, rows=rows)
+    (log,) = be.read(path, bench=robot)
+    assert log.name == "swing"
+    assert tuple(log.joints) == robot.names
+    assert log.joints["elbow"].settings == {"drive.proportional": 16.0}
+    np.testing.assert_allclose(log["elbow.position"][:3], [0.011, 0.021, 0.031], atol=1e-9)
+    assert [one.name for one in be.read(path)] == ["swing shoulder", "swing elbow", "swing wrist"]

@@ -46,6 +46,10 @@ LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
 
 
+STILL = 1e-3
+"""Targets that differ by less ask for nothing [rad]."""
+
+
 def _rough(bandwidth: float, most: int) -> Stage:
     return Stage(bandwidth, most=most, tolerance=2e-3, longest=COARSE)
 
@@ -128,15 +132,17 @@ class RobotPlant(Plant):
         return replace(self, recordings=[first_part(recording, seconds) for recording in self.recordings])
 
     def problem(self, substeps: int | None = None) -> Problem:
-        """All joints in all recordings."""
+        """All joints in all recordings, but for those in which one that moves elsewhere is not asked to."""
         logs, labels = [], []
+        every = [(joint, log) for recording in self.recordings for joint, log in recording.log.joints.items()]
+        moving = {joint for joint, log in every if not _stands_still(log)}
         for recording in self.recordings:
             for joint in self.joints:
                 if joint not in recording.log.joints:
                     continue
                 own = {p: v for p, v in self.starts[joint].parameters.items() if p != DELAY}
                 log = joint_log(recording, self.robot, joint, own)
-                if len(log) < 20:
+                if len(log) < 20 or (joint in moving and _stands_still(recording.log.joints[joint])):
                     continue
                 logs.append(log)
                 labels.append((joint, recording.log.name))
@@ -341,6 +347,13 @@ def check_share(share: Sequence[str], actuator: Actuator) -> None:
         if not any(_matches(path, pattern) for path in known):
             valid = sorted({p.split(".")[0] for p in known} | set(known))
             raise UnknownName("parameter or part to share", pattern, valid)
+
+
+def _stands_still(log: Log) -> bool:
+    """Whether a joint is asked for one position all along: its errors are none of a motion's, and as many of
+    them as there are would pass for what it usually does."""
+    target = log.signals.get("position_target")
+    return target is not None and float(np.ptp(target.values)) < STILL
 
 
 def _matches(path: str, pattern: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...options import Answer, CommandSpec, Terminal, option, options
 from ...targets.export_options import SOURCE_HELP
-from .record_options import ON_CAN, RecordOptions, VirtualOptions
+from .record_options import ON_CAN, RecordOptions, VirtualOptions, named_ids
 
 if TYPE_CHECKING:
     from ...logs.log import Log
@@ -55,7 +55,11 @@ def record(options: RecordWords, terminal: Terminal) -> Answer:
         return terminal.confirm("Is everything free to move?")
 
     asking = {"confirm": confirm if terminal.attended else None, "show": terminal.show, "watch": watch}
-    logs = run_record(replace(options, gains=(options.stiffness, options.damping), **asking))
+    try:
+        logs = run_record(replace(options, gains=(options.stiffness, options.damping), **asking))
+    except KeyboardInterrupt as error:
+        terminal.show(str(error))
+        raise
     return Answer(
         content=lambda: {"logs": [_summary(log) for log in logs], "dry_run": options.dry_run},
         text=lambda: "nothing was moved" if options.dry_run else _table(logs),
@@ -74,15 +78,21 @@ def _cells(one: dict[str, Any]) -> list[str]:
 
 
 def _summary(log: Log) -> dict[str, Any]:
-    clock = log.signals[log.clock]
+    clock = _clock(log)
     named = {"name": log.name, "source": log.source, "samples": len(log)}
     return {**named, "rate": clock.rate, "jitter": clock.jitter, "findings": log.findings}
+
+
+def _clock(log: Log) -> Any:
+    """The times of a log; of a robot, those of its first joint."""
+    one = next(iter(log.joints.values()), log)
+    return one.signals[one.clock]
 
 
 def _table(logs: list[Log]) -> str:
     from ...tables import table
 
-    clocks = {log.name: log.signals[log.clock] for log in logs}
+    clocks = {log.name: _clock(log) for log in logs}
     rows = [
         (log.name, len(log), clocks[log.name].rate, 1e3 * clocks[log.name].jitter, log.source) for log in logs
     ]
@@ -102,6 +112,10 @@ def virtual(options: VirtualWords, terminal: Terminal) -> None:
 
     def ready(device: str, ids: list[int]) -> None:
         terminal.announce({"port": device, "protocol": options.protocol, "ids": ids}, device)
+        named = {id: name for name, id in named_ids(options.ids).items()}
+        joints = (f"{id} ({named[id]})" if named.get(id, str(id)) != str(id) else str(id) for id in ids)
+        ends = "Ctrl-C" if options.seconds is None else f"Ctrl-C, or after {options.seconds:g} s"
+        terminal.show(f"{options.protocol}, ids {', '.join(joints)}; it ends with {ends}")
 
     serve_options(options.source, options, ready)
 
@@ -109,8 +123,8 @@ def virtual(options: VirtualWords, terminal: Terminal) -> None:
 RECORD = CommandSpec(
     RecordWords,
     record,
-    order="bus port ids motions output bench zero amplitude seconds limit rate baud interface stiffness"
-    " damping yes dry_run speed",
+    order="bus port ids robot table motions output bench zero amplitude seconds limit rate baud interface"
+    " stiffness damping yes dry_run speed",
     has_findings=False,
 )
 VIRTUAL = CommandSpec(

@@ -13,6 +13,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,10 @@ from .buses import Bus, of_job
 from .preflight import zero_of
 from .session import Session
 
+PULSE, BEAT = "pulse", 0.15
+"""An event that says no more than that the guardian runs, and how often it comes [s]."""
+FROZEN = 0.8
+"""A partner answers every pulse while something moves: one that says nothing for so long is frozen [s]."""
 PATIENCE = 1.0
 """How long an answer that matters waits for a partner that does not read [s]."""
 SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXFSZ")
@@ -37,22 +42,33 @@ class Partner:
         self._reading, self._writing = reading, writing
         self._buffer, self.gone, self.wish = b"", False, ""
         self._waiting: list[dict[str, Any]] = []
+        self.heard = time.monotonic()
+        """When it last said something, by the clock of this process [s]."""
+        self._telling = threading.Lock()
         os.set_blocking(writing, False)
 
     def tell(self, event: dict[str, Any]) -> None:
         """A live line is dropped where nobody reads; everything else waits for a moment."""
         content, until = (json.dumps(event) + "\n").encode(), time.monotonic() + PATIENCE
-        live = event.get("event") == "live"
-        while content and not self.gone:
-            try:
-                content = content[os.write(self._writing, content) :]
-                live = False  # half a line would be worse than none
-            except BlockingIOError:
-                if live or time.monotonic() > until:
-                    return
-                time.sleep(0.005)
-            except OSError:
-                self.gone = True
+        live = event.get("event") in ("live", PULSE)
+        with self._telling:
+            while content and not self.gone:
+                try:
+                    content = content[os.write(self._writing, content) :]
+                    live = False  # half a line would be worse than none
+                except BlockingIOError:
+                    if live or time.monotonic() > until:
+                        return
+                    time.sleep(0.005)
+                except OSError:
+                    self.gone = True
+
+    def pulse(self) -> None:
+        """Say again and again that this process runs, whatever its work waits for; until the partner is
+        gone."""
+        while not self.gone:
+            self.tell({"event": PULSE})
+            time.sleep(BEAT)
 
     def listen(self, seconds: float) -> None:
         """Take in what the partner says."""
@@ -64,18 +80,21 @@ class Partner:
             if not content:
                 self.gone = True
                 return
-            self._buffer += content
+            self._buffer, self.heard = self._buffer + content, time.monotonic()
             *lines, self._buffer = self._buffer.split(b"\n")
             for line in lines:
                 said = json.loads(line)
                 if said.get("do") == "stop":
                     self.wish = str(said.get("reason", "stopped"))
-                else:
+                elif said.get("do") != "alive":
                     self._waiting.append(said)
             seconds = 0.0
 
     def stop_reason(self) -> str:
         self.listen(0.0)
+        frozen = time.monotonic() - self.heard
+        if frozen > FROZEN and not (self.wish or self.gone):
+            return f"the program that asked for this motion has said nothing for {frozen:.1f} s"
         return self.wish or ("the program that asked for this motion is gone" if self.gone else "")
 
     def orders(self) -> Iterator[dict[str, Any]]:
@@ -106,6 +125,7 @@ def main() -> None:
         bus = of_job(job)
         bus.open()
         go_first()
+        threading.Thread(target=partner.pulse, daemon=True).start()
         session = _survey(bus, job, partner)
         for order in orders:
             if order["do"] == "play":

@@ -10,15 +10,19 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from .buses import BusError, of_job
-from .guardian import child_environment
+from .guardian import PULSE, child_environment
 from .reader import close_for
+from .session import UNCONFIRMED
 
+NO_PULSE = 0.7
+"""A guardian whose pulse does not come for so long is frozen [s]."""
 PATIENCE = 8.0
 """How long a guardian that was told to stop may take [s]."""
 
@@ -40,6 +44,8 @@ class Guardian:
         """The log that is being written."""
         self._process: Any = None
         self._buffer, self._frozen = b"", ""
+        self.help_needed = ""
+        """What is left to do by hand, in words, where a servo did not confirm that its torque is off."""
 
     def __enter__(self) -> Guardian:
         self._process = subprocess.Popen(
@@ -58,31 +64,45 @@ class Guardian:
 
     def send(self, order: dict[str, Any]) -> None:
         """Give an order; one that is gone gets none."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # its end of the line may be closed already
             self._process.stdin.write((json.dumps(order) + "\n").encode())
             self._process.stdin.flush()
 
     def hear(self, within: float | None = None) -> dict[str, Any]:
         """The next event; an error of the guardian's is raised here. One that says nothing `within` some
-        seconds is ended, and the torque cut from here."""
-        line = self._line(within)
-        if not line:
-            raise GuardianLost(self._take_over())
-        event = json.loads(line)
+        seconds, or has no pulse, is ended, and the torque cut from here."""
+        begin = time.monotonic()
+        while (event := self._event(within))["event"] == PULSE:
+            self.send({"do": "alive"})
+            if within is not None and time.monotonic() - begin > within:
+                self._end_frozen(within)
+                raise GuardianLost(self._take_over())
         if event["event"] == "bye":
             self._said_bye = True
             raise GuardianLost("the guardian has ended")
         if event["event"] == "error":
             raise BusError(event["text"])
+        if event["event"] == "done" and UNCONFIRMED in event["reason"]:
+            self.help_needed = event["reason"]
         return event
+
+    def _event(self, within: float | None) -> dict[str, Any]:
+        """What the guardian says next, its pulse too."""
+        line = self._line(None if within is None else min(within, NO_PULSE))
+        if not line:
+            raise GuardianLost(self._take_over())
+        return json.loads(line)
+
+    def _end_frozen(self, seconds: float) -> None:
+        self._frozen = f"said nothing for {seconds:g} s and was ended"
+        self._process.kill()
 
     def _line(self, within: float | None) -> bytes:
         """The next whole line; empty where there will be none."""
         out = self._process.stdout.fileno()
         while b"\n" not in self._buffer:
             if not select.select([out], [], [], within)[0]:
-                self._frozen = f"said nothing for {within:g} s and was ended"
-                self._process.kill()
+                self._end_frozen(within or 0.0)
                 return b""
             content = os.read(out, 65536)
             if not content:
@@ -97,7 +117,7 @@ class Guardian:
         self._said_bye = True
         how = self._frozen or (f"ended by signal {-code}" if code < 0 else f"ended with {code}")
         reason = f"the guardian process {how}"
-        left = cut(self.job)
+        left = self.help_needed = cut(self.job)
         reason = f"{reason}; {left or 'the torque was switched off in its place'}"
         if self.path is not None:
             close_for(self.path, reason)
@@ -146,9 +166,7 @@ def cut(job: dict[str, Any]) -> str:
     except BusError as error:
         return f"the torque could not be switched off ({error}): switch off the supply"
     if silent:
-        return (
-            f"the torque of {', '.join(map(str, silent))} could not be confirmed off: switch off the supply"
-        )
+        return f"the torque of {', '.join(map(str, silent))} {UNCONFIRMED}: switch off the supply"
     return ""
 
 

@@ -65,6 +65,17 @@ def _here(said: Mapping[str, Any], zero: Any) -> float | None:
     return None if said["seen"] is None else said["seen"]["position"] - zero_of(zero, said["seen"])
 
 
+def postures(survey: Mapping[str, Any], zero: Any) -> dict[str, float]:
+    """Where joints stand, by name [rad]; without those that do not say.
+
+    Args:
+        survey: what the guardian said of the servos.
+        zero: where the joints' zero is, as `zero_of` takes it.
+    """
+    rows = {said["name"]: _here(said, zero) for said in survey["servos"]}
+    return {name: q for name, q in rows.items() if q is not None}
+
+
 def problems(
     survey: Mapping[str, Any], motions: Motions, limits: SafetyLimits, zero: Any, port: str
 ) -> Iterator[str]:

@@ -11,6 +11,7 @@ from ...logs import BENCH_HELP
 from ...options import FOLDER, HIDDEN, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
+    from ...logs.robot import Robot
     from ...physics.bench import Bench
     from ...planning.motions import Motions, SafetyLimits
 
@@ -26,6 +27,7 @@ WITH_REGISTERS = Scope("registers", f"servos with registers: {', '.join(REGISTER
 USUAL_MOTIONS = Scope(
     "usual", "the usual motions: leave motions out", "the usual motions: leave --motions out"
 )
+ON_ROBOT = Scope("robot", "a robot: give robot=", "a robot: give --robot FILE")
 ON_BENCH = Scope("bench", "a servo alone: a robot's model says what its joints carry")
 
 
@@ -130,7 +132,7 @@ class RecordOptions(Options):
     )
     motions: Motions | Path | str = option(
         default=USUAL,
-        help="A file of motions (JSON), or usual for the usual four.",
+        help="A file of motions (JSON), or usual for the usual ones.",
         parse=parse_text,
         typed=USUAL,
     )
@@ -145,10 +147,20 @@ class RecordOptions(Options):
     bench: Bench | str | None = option(
         default=None, help=BENCH_HELP, more="A bench, or these words.", parse=parse_optional
     )
+    robot: Robot | Path | str | None = option(
+        default=None,
+        help="The robot's model (MJCF or URDF), whose joints the servos are: every motion is checked against"
+        " it before anything moves, and the usual ones go joint by joint and let nothing fall.",
+        parse=parse_file,
+    )
+    table: float | None = option(
+        default=None, help="Height of a table in the model's frame [m].", applies_to=ON_ROBOT
+    )
     limits: SafetyLimits | Sequence[str] | None = option(
         default=None,
         help="Torque off beyond this: position-low=-1rad, position-high, velocity, current=2A, temperature,"
-        " supply-low, supply-high, silence; approach is the speed to the start. May be repeated.",
+        " supply-low, supply-high, silence, following=0.2rad (a joint that stands still so far from its"
+        " goal); approach is the speed to the start. May be repeated.",
         parse=parse_words,
         cli="--limit",
     )

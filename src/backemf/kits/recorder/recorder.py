@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ from ...errors import BackemfError, InvalidValue, NotAvailable, UnknownName
 from ...logs.benches import bench_of
 from ...logs.log import Log
 from ...logs.read import read
+from ...logs.robot import Robot
 from ...options import takes
 from ...physics.bench import Bench
 from ...planning.motions import Motions, SafetyLimits, usual
 from ...planning.plan_options import with_limits
+from .arm_motions import arm_motions, arm_problems, robot_of
 from .buses import BUSES, BusError, BusServo
 from .partner import Guardian, GuardianLost, signals_as_interruptions
-from .preflight import briefing, problems, watch_limits, zero_of
+from .preflight import briefing, postures, problems, watch_limits, zero_of
 from .reader import SUFFIXES, ending, lines
 from .record_options import USUAL, RecordOptions, named_ids, scopes_of
 
@@ -38,7 +41,8 @@ class RecordingStopped(BackemfError):
 
 def scopes(options: RecordOptions) -> set[str]:
     """Which of its options apply: by its bus, and by whether the motions are the usual ones."""
-    return scopes_of(options.bus) | ({"usual"} if options.motions == USUAL else set())
+    usual_ones = {"usual"} if options.motions == USUAL else set()
+    return scopes_of(options.bus) | usual_ones | ({"robot"} if options.robot is not None else set())
 
 
 def run_record(options: RecordOptions) -> list[Log]:
@@ -55,25 +59,22 @@ def run_record(options: RecordOptions) -> list[Log]:
         RecordingStopped: where a motion ended before its time.
     """
     _check(options)
-    named = named_ids(options.ids)
-    plan = _plan(options)
-    plan.for_joints(list(named))
-    zero, bench = _zero(options.zero), options.bench
-    bench = bench_of(bench) if isinstance(bench, str) else bench
+    named, zero = named_ids(options.ids), _zero(options.zero)
+    robot = None if options.robot is None else robot_of(options.robot, named)
+    bench = bench_of(options.bench) if isinstance(options.bench, str) else options.bench
+    plan = _early_plan(options, robot, named)
     limits = _limits(options, plan)
-    places = {motion.name: _place(Path(options.to), motion, named) for motion in plan.motions}
     job = {
         **{name: getattr(options, name) for name in ("bus", "baud", "interface", "rate", "speed")},
         **{"port": str(options.port), "zero": zero, "gains": list(options.gains)},
         "ids": {str(id): name for name, id in named.items()},
         "limits": plain(limits, inside=True),
     }
-    with signals_as_interruptions() as again, Guardian(job) as guardian:
+    guardian = Guardian(job)
+    with signals_as_interruptions() as again, _tell_of_torque(guardian), guardian:
         survey = guardian.hear()
-        kept = watch_limits(limits, plan, survey, zero)
-        mistakes = list(problems(survey, plan, limits, zero, str(options.port)))
-        if mistakes:
-            raise BusError("\n".join(mistakes))
+        plan = _checked_plan(options, plan, survey, limits, robot)
+        kept, places = watch_limits(limits, plan, survey, zero), _places(options, plan, named)
         text = briefing(survey, plan, kept, zero, {k: (str(p), done) for k, (p, done) in places.items()})
         if options.show is not None:
             options.show(text)
@@ -87,7 +88,55 @@ def run_record(options: RecordOptions) -> list[Log]:
         for one in todo:
             head = _head(job, survey, one, bench, kept, zero)
             _play(guardian, one, places[one.name][0], head, options.watch, again)
-    return read(*[str(path) for path, _ in places.values()])
+    return read(*[str(path) for path, _ in places.values()], bench=robot)
+
+
+def _early_plan(options: RecordOptions, robot: Robot | None, named: Mapping[str, int]) -> Motions | None:
+    """The motions as far as they are known before a port is opened, so that what is wrong is said then; the
+    usual ones of a robot begin where it stands."""
+    if robot is not None and options.motions == USUAL:
+        return None
+    plan = _plan(options)
+    plan.for_joints(list(named))
+    _places(options, plan, named)
+    return plan
+
+
+def _checked_plan(
+    options: RecordOptions,
+    plan: Motions | None,
+    survey: dict[str, Any],
+    limits: SafetyLimits,
+    robot: Robot | None,
+) -> Motions:
+    """The motions, of a robot from where it stands; or why they should not be made."""
+    zero = _zero(options.zero)
+    here = postures(survey, zero)
+    if plan is None and robot is not None and here and not survey["missing"]:
+        plan = arm_motions(robot, here, options.amplitude, options.seconds)
+    plan = _plan(options) if plan is None else plan
+    mistakes = list(problems(survey, plan, limits, zero, str(options.port)))
+    if robot is not None and not mistakes:
+        mistakes += arm_problems(robot, plan, here, options.table)
+    if mistakes:
+        raise BusError("\n".join(mistakes))
+    return plan
+
+
+@contextlib.contextmanager
+def _tell_of_torque(guardian: Guardian) -> Iterator[None]:
+    """An interruption that says whether the torque is off, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        torque = guardian.help_needed or "every servo confirms that its torque is off"
+        words = f"interrupted: {torque}; the same command goes on with the motions that are not done"
+        raise type(error)(words) from None
+
+
+def _places(options: RecordOptions, plan: Motions, named: Mapping[str, int]) -> dict[str, tuple[Path, bool]]:
+    """Motion -> where its log goes, and whether a complete one is there."""
+    return {motion.name: _place(Path(options.to), motion, named) for motion in plan.motions}
 
 
 record = takes(RecordOptions)(run_record)
@@ -105,13 +154,18 @@ def _check(options: RecordOptions) -> None:
         raise InvalidValue(f"rate is {options.rate:g} Hz; expected from 1 to {FASTEST:g}")
     if not options.speed > 0:
         raise InvalidValue(f"speed is {options.speed:g}; expected a number above 0, 1 for real servos")
+    if options.robot is not None and options.bench is not None:
+        raise InvalidValue(
+            f"bench is {options.bench}, and a robot's model says what its joints carry; give one"
+        )
     options.check(scopes(options), options.bus)
 
 
-def _limits(options: RecordOptions, plan: Motions) -> SafetyLimits:
+def _limits(options: RecordOptions, plan: Motions | None) -> SafetyLimits:
     """What holds while something moves: as it is given, or in words on top of the plan's."""
-    given = options.limits or plan.limits
-    return given if isinstance(given, SafetyLimits) else with_limits(given, plan.limits)
+    planned = SafetyLimits() if plan is None else plan.limits
+    given = options.limits or planned
+    return given if isinstance(given, SafetyLimits) else with_limits(given, planned)
 
 
 def _need_consent(options: RecordOptions, text: str) -> None:

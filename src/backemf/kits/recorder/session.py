@@ -21,6 +21,9 @@ SETTLE = 0.3
 """Rest between the way to the start and the motion itself [s]."""
 SHOWN = 0.1
 """Between two lines of the live view [s]."""
+BLOCKED, STILL = 0.4, 0.01
+"""A joint that moves less than the second [rad] for as long as the first [s] stands still."""
+UNCONFIRMED = "could not be confirmed off"
 CUT_TRIES = 2.0
 """How long the torque is tried to be switched off before a person is called for help [s]."""
 
@@ -47,6 +50,10 @@ class Session:
     """How much faster than real the servos' time runs: 1 for those that are real."""
     _heard: dict[int, float] = field(default_factory=dict)
     _on: set[int] = field(default_factory=set)
+    _asked: dict[int, float] = field(default_factory=dict)
+    """Where each servo was last asked to be [rad]."""
+    _stood: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Since when each servo has been where it is [s], and where that is [rad]."""
     _turn: int = 0
 
     @property
@@ -105,16 +112,21 @@ class Session:
         else:
             silent = ", ".join(self.names[id] for id in self.ids if id not in home)
             raise StopMotion(f"{silent} did not say where it is, so its torque stays off")
-        self._heard = dict.fromkeys(self.ids, time.monotonic())
-        self.bus.ask(home)
+        self._heard, self._stood = dict.fromkeys(self.ids, time.monotonic()), {}
+        self._ask(home)
         self._on = set(self.ids)
         silent = self.bus.torque(self.ids, True)
         if silent:
             raise StopMotion(
                 f"the torque of {', '.join(self.names[id] for id in silent)} cannot be switched on"
             )
-        self.bus.ask(home)
+        self._ask(home)
         return home
+
+    def _ask(self, goals: Mapping[int, float]) -> float:
+        """Ask servos to be somewhere [rad]; when that was sent [s]."""
+        self._asked |= goals
+        return self.bus.ask(goals)
 
     def _starts(self, motion: Motion, home: Mapping[int, float]) -> dict[int, float]:
         starts = {}
@@ -135,7 +147,7 @@ class Session:
                 self.say({"event": "on the way"})
             x = 1.0 if seconds <= 0 else min(1.0, t / seconds)
             share = x * x * (3.0 - 2.0 * x)
-            self.bus.ask({id: here[id] + share * (there[id] - here[id]) for id in there})
+            self._ask({id: here[id] + share * (there[id] - here[id]) for id in there})
             self._watch(self.bus.sample(self.ids), "on the way to the start: ")
             if t > seconds + SETTLE / self.speed:
                 return
@@ -164,7 +176,7 @@ class Session:
                 journal.switch((self.bus.switched - begin) * self.speed, number[id], False)
             goals = {id: at(t) + self.offsets[id] for id, (_, at) in players.items()}
             if goals:
-                sent = (self.bus.ask(goals) - begin) * self.speed
+                sent = (self._ask(goals) - begin) * self.speed
                 for id, goal in goals.items():
                     given = self.bus.reached_goal(id, goal)
                     if given != told[id]:
@@ -217,8 +229,28 @@ class Session:
         """A reply that breaks a limit ends the motion; `where` comes before the words."""
         name, servo, offset = self.names[reply.id], self.servos[reply.id], self.offsets[reply.id]
         broken = violation(name, servo, reply, self.limits, offset, enabled=enabled)
+        broken = broken or (self._standstill(reply, offset) if enabled else "")
         if broken:
             raise StopMotion(f"{where}{broken}")
+
+    def _standstill(self, reply: Reply, offset: float) -> str:
+        """That a joint stands still far from where it is asked to be, in words; empty where it does not."""
+        q, asked = self.servos[reply.id].reply_values(reply.values)["position"], self._asked.get(reply.id)
+        since, there = self._stood.get(reply.id, (reply.time, math.inf))
+        far = (
+            reply.id in self._on
+            and asked is not None
+            and abs(asked - q) > (self.limits.following or math.inf)
+        )
+        if not far or abs(q - there) > STILL:
+            self._stood[reply.id] = (reply.time, q)
+            return ""
+        if (reply.time - since) * self.speed < BLOCKED or asked is None:
+            return ""
+        return (
+            f"{self.names[reply.id]} is asked for {asked - offset:.3f} rad and stands at {q - offset:.3f}: is"
+            f" it blocked, or too weak? (--limit following={self.limits.following:g})"
+        )
 
     def _watch(self, replies: list[Reply], where: str = "") -> None:
         """Everything that ends a motion: a wish, a limit, a servo that is silent."""
@@ -259,7 +291,7 @@ class Session:
                 self.bus.restore()
             return ""
         named = ", ".join(self.names[id] for id in silent)
-        return f"the torque of {named} could not be confirmed off: switch off its supply"
+        return f"the torque of {named} {UNCONFIRMED}: switch off its supply"
 
 
 class _Pace:

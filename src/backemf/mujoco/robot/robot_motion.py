@@ -435,22 +435,14 @@ def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
     Returns:
         The ends, and what touches what beyond them.
     """
-    mujoco = load_mujoco()
-    model = describe_model(robot)
-    one, place = robot.joint(joint), robot.names.index(joint)
-    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
-    off = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    if off or not collides.any():
+    one, place, shapes = robot.joint(joint), robot.names.index(joint), _Shapes(robot)
+    if not shapes.can_touch:
         return Room(one.low, one.high, "", "", (), False)
-    data, (at_q, _) = mujoco.MjData(model), places(robot, model)
-    mujoco.mj_resetData(model, data)
     stands = np.array([posture[name] for name in robot.names])
 
     def touch(angle: float) -> set[Pair]:
-        data.qpos[at_q] = stands
-        data.qpos[at_q[place]] = angle
-        mujoco.mj_fwdPosition(model, data)
-        return {_body_pair(model, contact) for contact in data.contact if contact.dist < 0.0}
+        stands[place] = angle
+        return shapes.touching(stands)
 
     first = float(stands[place])
     already = touch(first)
@@ -470,6 +462,52 @@ def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
     return Room(
         low if below else one.low, high if above else one.high, below, above, tuple(sorted(already)), True
     )
+
+
+class _Shapes:
+    """A robot's links, and a table where there is one: which of them touch in a posture."""
+
+    def __init__(self, robot: Robot, table: float | None = None):
+        mujoco = load_mujoco()
+        self.model = copy.copy(_compile_text(robot.model, None if table is None else Ground(height=table)))
+        self.data, (self._at, _) = mujoco.MjData(self.model), places(robot, self.model)
+        collides = (self.model.geom_contype != 0) | (self.model.geom_conaffinity != 0)
+        off = self.model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+        self.can_touch = bool(not off and collides.any())
+
+    def touching(self, posture: np.ndarray) -> set[Pair]:
+        """Bodies that touch where the joints, in the robot's order, stand so [rad or m]."""
+        self.data.qpos[self._at] = posture
+        load_mujoco().mj_fwdPosition(self.model, self.data)
+        return {_body_pair(self.model, contact) for contact in self.data.contact if contact.dist < 0.0}
+
+
+class Touch(NamedTuple):
+    """The first posture of several in which something touches that did not at the beginning."""
+
+    place: int
+    words: str
+
+
+def first_touch(robot: Robot, postures: np.ndarray, table: float | None = None) -> Touch | None:
+    """Where a way through postures first touches something, as the model's own shapes have it.
+
+    Args:
+        robot: its links and joints.
+        postures: one after the other, in the robot's order of joints [rad or m].
+        table: height of a plane below, in the model's frame [m].
+
+    Returns:
+        The first touch; None where there is none, or nothing of the model can touch.
+    """
+    shapes = _Shapes(robot, table)
+    if not shapes.can_touch:
+        return None
+    already = shapes.touching(postures[0])
+    for k, posture in enumerate(postures):
+        if met := shapes.touching(posture) - already:
+            return Touch(k, " touches ".join(min(met)).replace("the world", "what stands still"))
+    return None
 
 
 def _body_pair(model: Any, contact: Any) -> Pair:

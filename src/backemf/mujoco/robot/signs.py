@@ -104,7 +104,10 @@ def signs(robot: Robot, logs: Sequence[Log]) -> dict[str, Sign]:
         turn = here.copy()
         turn[k] = -1.0
         other = [_residuals(robot, model, one, turn) for one in along]
-        falls = np.nan_to_num([np.log(a[:, 1] / b[:, 1]) for a, b in zip(as_is, other, strict=True)])
+        raw = np.array([np.log(a[:, 1] / b[:, 1]) for a, b in zip(as_is, other, strict=True)])
+        if not np.isfinite(raw).any():
+            continue
+        falls = np.nan_to_num(raw)
         most = int(np.argmax(np.abs(np.sum(falls, axis=0))))
         shares = [np.nanmean([1 - r[most, 1] / r[most, 0] for r in each]) for each in (as_is, other)]
         votes = tuple(np.clip(np.sum(falls, axis=1), -MOST, MOST).tolist())

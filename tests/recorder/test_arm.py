@@ -1,0 +1,153 @@
+"""A whole arm: motions that go joint by joint and let nothing fall, checked against the model before anything
+moves, and the way from a virtual arm through the shell to its model."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.errors import InvalidValue, UnknownName
+from backemf.kits.recorder.arm_motions import arm_motions, arm_problems
+from backemf.kits.recorder.buses import BusError
+from backemf.kits.recorder.recorder import RecordingStopped
+from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
+
+from ..robot.arms import ARM
+from .rig import started, virtual
+
+FOLDING = ARM.replace('range="-2 2"', 'range="-3.1 3.1"')
+"""The arm with joints that may fold back onto the link before."""
+NAMES = ("shoulder", "elbow", "wrist")
+
+
+def record(port, to, **more):
+    """With the patience that a busy machine needs."""
+    more.setdefault("limits", SafetyLimits(silence=2.0))
+    return be.record(bus="feetech", port=port, to=to, yes=True, **more)
+
+
+@pytest.fixture
+def robot(tmp_path):
+    (tmp_path / "arm.xml").write_text(FOLDING)
+    return be.Robot.read(tmp_path / "arm.xml")
+
+
+def one_motion(**tracks):
+    made = {name: Track(times=(0.0, 1.0), positions=to) for name, to in tracks.items()}
+    return Motions(motions=(Motion(name="swing", duration=1.5, tracks=made),))
+
+
+def test_usual_motions_of_an_arm_go_joint_by_joint_and_stay_on(robot):
+    here = {"shoulder": 0.312, "elbow": 2.9, "wrist": -0.04}
+    plan = arm_motions(robot, here, amplitude=0.5, seconds=20.0)
+    assert [motion.name for motion in plan.motions] == [*NAMES, "all-joints"]
+    assert plan.duration == pytest.approx(20.0)
+    for motion in plan.motions:
+        assert all(track.coast is None for track in motion.tracks.values())
+    for motion, name in zip(plan.motions, NAMES, strict=False):
+        assert list(motion.tracks) == [name]
+        _, q = motion.sample(name)
+        assert np.ptp(q) == pytest.approx(1.0, abs=0.02)
+        assert abs(q[0] - here[name]) < 0.6
+        assert np.max(np.abs(q)) <= 3.05 + 1e-6, "inside the joint's range"
+    again = arm_motions(robot, {**here, "shoulder": 0.318}, amplitude=0.5, seconds=20.0)
+    assert again == plan, "the same where it stands nearly there: what is done is not played again"
+
+
+def test_what_would_touch_or_leave_its_range_is_said_before_anything_moves(robot):
+    here = dict.fromkeys(NAMES, 0.0)
+    assert list(arm_problems(robot, one_motion(elbow=(0.0, 1.5)), here, None)) == []
+    (folds,) = arm_problems(robot, one_motion(elbow=(0.0, 3.05)), here, None)
+    assert re.match(r"swing: (fore|hand) touches upper on its way, at shoulder 0.00, elbow \d", folds)
+    said = arm_problems(robot, one_motion(wrist=(0.0, 3.3)), here, None)
+    (beyond,) = [text for text in said if "range" in text]
+    assert "swing takes wrist to 0.000 .. 3.300 rad, and its range in the model is -3.1 .. 3.1" in beyond
+    down = one_motion(shoulder=(0.0, 1.2))
+    assert list(arm_problems(robot, down, here, None)) == []
+    (table,) = arm_problems(robot, down, here, 0.1)
+    assert "touches what stands still" in table
+
+
+def test_the_way_to_the_start_counts_too(robot):
+    """From a folded posture on one side straight to the other, through the link between."""
+    start = Track(times=(0.0, 1.0), positions=(2.0, 2.0))
+    plan = Motions(motions=(Motion(name="swing", duration=1.0, tracks={"elbow": start}),))
+    away = {"shoulder": 0.0, "elbow": 0.0, "wrist": 0.0}
+    assert list(arm_problems(robot, plan, away, None)) == []
+    low = {"shoulder": 0.9, "elbow": -0.9, "wrist": 0.0}  # level above the table; then the elbow swings down
+    assert list(arm_problems(robot, plan, low, 0.2))
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "text"),
+    [
+        ({"ids": {"ellbow": 1}}, UnknownName, "unknown joint of arm 'ellbow'; did you mean 'elbow'"),
+        ({"bench": "pendulum mass=1 length=1"}, InvalidValue, "a robot's model says what its joints carry"),
+    ],
+)
+def test_what_does_not_fit_a_robot_is_refused_before_a_port_is_opened(robot, tmp_path, more, error, text):
+    given = {"ids": {"elbow": 1}, "robot": robot, **more}
+    with pytest.raises(error, match=text):
+        be.record(bus="feetech", port="/dev/none", to=tmp_path / "logs", yes=True, **given)
+
+
+@pytest.mark.realtime
+def test_a_blocked_joint_ends_the_motion(tmp_path):
+    track = Track(times=(0.0, 2.0, 2.5), positions=(0.0, 0.0, 1.0))
+    plan = Motions(motions=(Motion(name="push", duration=20.0, tracks={"*": track}),))
+    blocked = pytest.raises(RecordingStopped, match=r"1 is asked for .* rad and stands at .*: is it blocked")
+    with virtual("--fault", "stuck=2") as port, blocked:
+        record(port, tmp_path, motions=plan)
+    (log,) = be.read(str(tmp_path / "push.jsonl"))
+    late = log.time[-1] - np.interp(0.2, log["position_target"], log.time)
+    assert late < 1.5, "a busy machine may take a little longer than half a second"
+
+
+@pytest.mark.realtime
+def test_a_motion_that_the_model_forbids_is_not_played(robot, tmp_path):
+    (tmp_path / "arm.xml").write_text(FOLDING)
+    words = ("sts3215-12v", "--firmware", "lerobot", "--robot", str(tmp_path / "arm.xml"))
+    ids = {name: k + 1 for k, name in enumerate(NAMES)}
+    with virtual(*words, "--ids", ",".join(f"{n}={k}" for n, k in ids.items())) as port:
+        with pytest.raises(BusError, match=r"swing: (hand|fore) touches"):
+            record(port, tmp_path / "logs", ids=ids, motions=one_motion(elbow=(0.0, 3.05)), robot=robot)
+        assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.realtime
+def test_a_virtual_arm_comes_back_through_the_shell(tmp_path):
+    """Recorded, fitted, and put into its model; its stiffness and friction at slip within 15 %."""
+    (tmp_path / "arm.xml").write_text(ARM)
+    truth = be.Actuator.read("sts3215-12v/so101").replace(**{"friction.coulomb": 0.12, "friction.load": 0.2})
+    truth.write(tmp_path / "truth.json")
+    ids = ",".join(f"{name}={k + 1}" for k, name in enumerate(NAMES))
+    robot = ("--robot", str(tmp_path / "arm.xml"))
+
+    def run(*words: object) -> str:
+        process = started(*map(str, words), cwd=tmp_path)
+        said, _ = process.communicate(timeout=240)
+        assert process.returncode == 0, said
+        return said
+
+    with virtual(str(tmp_path / "truth.json"), *robot, "--ids", ids, "--speed", "2") as port:
+        line = ("--bus", "feetech", "--port", port, "--ids", ids, "--seconds", "24", "--speed", "2", "--yes")
+        line += ("--limit", "silence=2")
+        run("record", *line, *robot, "-o", "logs")
+    run("fit", "logs", *robot, "--start", "sts3215-12v", "--firmware", "lerobot", "-o", "fit.json")
+    run("export", "fit.json", "--to", "mujoco", "--into", "arm.xml", "-o", "new.xml")
+    fit = be.Fit.read(tmp_path / "fit.json")
+    assert fit.score is not None
+    assert fit.score.rms < 3e-3
+    true = be.steady.joint_law(truth)
+    for name, actuator in fit.actuators.items():
+        law = be.steady.joint_law(actuator)
+        assert law.stiffness == pytest.approx(true.stiffness, rel=0.15), name
+        assert law.friction == pytest.approx(true.friction, rel=0.15), name
+        assert abs(fit.delays[name]) < 5e-3, name
+    motors = be.attach(tmp_path / "arm.xml", fit)
+    assert motors.model.nu == 3
+    assert json.loads((tmp_path / "fit.json").read_text())["noun"] == "Fit"
