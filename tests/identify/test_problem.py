@@ -21,6 +21,7 @@ from backemf.identify.problem import (
     problem,
     with_some_inertia,
 )
+from backemf.identify.uncertainty import uncertainty
 from backemf.logs.log import Signal
 
 from .recordings import SERVO, changed, record, steps
@@ -392,3 +393,21 @@ def test_two_samples_are_a_recording_and_one_is_not():
     long_enough([two])
     with pytest.raises(be.BackemfError, match="has 1 sample"):
         long_enough([replace(two, signals={"position": Signal(time=np.zeros(1), values=np.zeros(1))})])
+
+
+def test_rows_that_run_away_do_not_swamp_the_others(p, monkeypatch):
+    """Tangents of 1e12, as where a simulation slips for ever, leave covariances that are some."""
+    x = p.first
+    errors, tangents = p.sensitivities(x)
+    quiet = p.bounded_sensitivities(x)[1]
+    np.testing.assert_array_equal(quiet, tangents)
+    wild = tangents.copy()
+    wild[40:60] *= 1e12
+    monkeypatch.setattr(p, "sensitivities", lambda x: (errors, wild))
+    bounded = p.bounded_sensitivities(x)[1]
+    np.testing.assert_array_equal(bounded[:40], tangents[:40])
+    first = p.logs[0]
+    width = np.ptp(first.measured[first.samples, 0]) / float(np.ravel(p.sigma)[0])
+    slopes = np.append(np.diag(p.free.slopes(x)), 0.0)[p.index[0]]
+    assert np.max(np.abs(bounded[40:60, 0] * slopes)) == pytest.approx(width)
+    assert np.all(np.linalg.eigvalsh(uncertainty(p, x).covariance) > 0)

@@ -77,8 +77,10 @@ def correlation_of(p: Problem, x: np.ndarray, uncertainties: Uncertainty, own: S
     """
     T = p.free.slopes(x)
     covariance = (T @ uncertainties.covariance @ T.T)[np.ix_(own, own)]
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    return covariance / np.outer(deviation, deviation)
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    told = np.outer(deviation, deviation) > 0
+    matrix = np.divide(covariance, np.outer(deviation, deviation), out=np.eye(len(own)), where=told)
+    return np.clip(matrix, -1.0, 1.0)
 
 
 def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dict[str, FittedParameter]:

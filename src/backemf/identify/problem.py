@@ -352,6 +352,21 @@ class Problem:
         errors, tangents = (outputs - self.measured) / sigma, tangents / sigma[..., :, None]
         return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
 
+    def bounded_sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same, with the rows of the derivatives bounded: no e-fold of a number moves a sample further
+        than its log's motion is wide. Where a simulation runs away they would swamp all others."""
+        errors, tangents = self.sensitivities(x)
+        slopes = np.append(np.diag(self.free.slopes(x)), 0.0)  # what no parameter sets comes last
+        bounded = tangents.copy()
+        for k, log in enumerate(self.logs):
+            rows = slice(int(self.offsets[k]), int(self.offsets[k + 1]))
+            measured = log.measured[log.samples]
+            width = np.nanmax(measured, axis=0) - np.nanmin(measured, axis=0)
+            widest = width / (self.sigma if self.sigma.ndim == 1 else self.sigma[k])
+            moved = np.max(np.abs(np.nan_to_num(tangents[rows] * slopes[self.index[k]])), axis=-1)
+            bounded[rows] *= np.minimum(1.0, widest / np.maximum(moved, 1e-300))[..., None]
+        return errors, bounded
+
     def predictions(self, x: np.ndarray) -> list[np.ndarray]:
         """Simulated position of every log, on its own samples."""
         return [s[:, 0] for s in self.states(x)]

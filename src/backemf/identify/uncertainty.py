@@ -173,7 +173,7 @@ def _pull(root: np.ndarray, inside: np.ndarray, score: np.ndarray, power: float)
 def _of_logs(problem: Problem, x: np.ndarray, robust: float) -> tuple:
     """By log and column of derivatives: curvature, score, covariance of the score; then the mean square of
     the errors, and the share of a log that a window covers."""
-    errors, tangents = problem.sensitivities(x)
+    errors, tangents = problem.bounded_sensitivities(x)
     seen = np.isfinite(errors)
     r = np.where(seen, errors, 0.0)
     J = np.where(seen[:, :, None], tangents, 0.0)

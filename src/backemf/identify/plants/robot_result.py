@@ -237,7 +237,15 @@ def step_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
         return
     # the optimum with the own step is not exactly met: only the change of the gradient is the step's
     move = -np.linalg.solve(H + p.free.precision, g - there) * FINER / (FINER - 1)
+    move = _within_prior(move, p.free.precision)
     yield ErrorTerm(np.outer(move, move), if_right=True)
+
+
+def _within_prior(move: np.ndarray, precision: np.ndarray) -> np.ndarray:
+    """A shift of the optimum that is no larger in any number than its prior, where it has one: far from there
+    one step of Gauss and Newton says nothing."""
+    prior = 1.0 / np.sqrt(np.maximum(np.diag(precision), 1e-300))
+    return np.clip(np.nan_to_num(move), -prior, prior)
 
 
 SECONDS = 60.0
@@ -259,7 +267,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
     if [q.name for q in p.free.parameters] != [q.name for q in s.problem.free.parameters]:
         return  # a part has no sample of some joint
     p.sigma = np.full((len(p.logs), 1), float(np.median(s.problem.sigma)))
-    errors, tangents = p.sensitivities(x)
+    errors, tangents = p.bounded_sensitivities(x)
     there = {}
     for part in parts:
         again = [b for _, b in stretches(part.touched) if b < len(part.motion.time)]
@@ -286,7 +294,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
         H.append(J[good].T @ J[good])
         scores.append(J[good].T @ apart[good])
     A = p.gather(np.array(H), x) + p.free.precision
-    shift = -np.linalg.solve(A, p.scores(np.array(scores), x).sum(axis=0))
+    shift = _within_prior(-np.linalg.solve(A, p.scores(np.array(scores), x).sum(axis=0)), p.free.precision)
     yield ErrorTerm(np.outer(shift, shift), if_right=False)
 
 

@@ -108,7 +108,7 @@ def signs(robot: Robot, logs: Sequence[Log]) -> dict[str, Sign]:
         if not np.isfinite(raw).any():
             continue
         falls = np.nan_to_num(raw)
-        most = int(np.argmax(np.abs(np.sum(falls, axis=0))))
+        most = int(np.argmax(np.where(np.isfinite(raw).any(axis=0), np.abs(np.sum(falls, axis=0)), -1.0)))
         shares = [np.nanmean([1 - r[most, 1] / r[most, 0] for r in each]) for each in (as_is, other)]
         votes = tuple(np.clip(np.sum(falls, axis=1), -MOST, MOST).tolist())
         out[name] = Sign(sum(votes), votes, robot.names[most], *map(float, shares))
