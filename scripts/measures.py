@@ -42,7 +42,7 @@ class Limit:
 ALLOWANCES: dict[str, int] = {"one way into a model": 500, "an arm from its owner's desk": 800}
 """Lines by which a feature that came later may raise the limit, by the feature."""
 LIMITS = {
-    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=85_649),
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=85_658),
     "files of Python": Limit(345),
     "functions over 60 lines": Limit(0),
     "functions of complexity above 15": Limit(0),

@@ -135,8 +135,10 @@ def _tell_of_torque(guardian: Guardian) -> Iterator[None]:
 
 
 def _places(options: RecordOptions, plan: Motions, named: Mapping[str, int]) -> dict[str, tuple[Path, bool]]:
-    """Motion -> where its log goes, and whether a complete one is there."""
-    return {motion.name: _place(Path(options.to), motion, named) for motion in plan.motions}
+    """Motion -> where its log goes, and whether a complete one is there. The usual ones of a robot begin
+    where it stands: one of the same name is the same."""
+    exact = options.robot is None or options.motions != USUAL
+    return {motion.name: _place(Path(options.to), motion, named, exact) for motion in plan.motions}
 
 
 record = takes(RecordOptions)(run_record)
@@ -218,8 +220,9 @@ def _zero(zero: str | float) -> str | float:
         raise InvalidValue(f"zero is {zero!r}; expected 'middle', 'here' or an angle in radians") from None
 
 
-def _place(folder: Path, motion: Any, named: Mapping[str, int]) -> tuple[Path, bool]:
-    """(where the log of a motion goes, whether a complete one is there). One that ended early is kept."""
+def _place(folder: Path, motion: Any, named: Mapping[str, int], exact: bool) -> tuple[Path, bool]:
+    """(where the log of a motion goes, whether a complete one is there, `exact` of this very motion). One
+    that ended early is kept."""
     if folder.exists() and not folder.is_dir():
         raise InvalidValue(f"{str(folder)!r} is a file; expected a folder for the logs")
     for k in itertools.count(1):
@@ -230,7 +233,8 @@ def _place(folder: Path, motion: Any, named: Mapping[str, int]) -> tuple[Path, b
             head, end, _ = lines(path)
         except (BackemfError, OSError):
             continue
-        same = head.get("motion") == plain(motion) and [j["id"] for j in head["joints"]] == [*named.values()]
+        same = [j["id"] for j in head["joints"]] == [*named.values()]
+        same = same and (not exact or head.get("motion") == plain(motion))
         if ending(end)[0] and not same:
             raise InvalidValue(
                 f"{path} is a complete log of another motion or of other servos; give another folder"
