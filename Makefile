@@ -20,7 +20,7 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not realtime and not proof"
-	$(BIN)/python -m pytest -n 4 --dist worksteal -m "realtime and not proof"
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "realtime and not proof"
 
 # Types and pages are checked at the same time: each is one process. The measures of the source come last.
 check: $(STAMP)

@@ -50,6 +50,7 @@ def test_every_bus_gives_logs_that_follow_what_was_asked(tmp_path, name):
             to=tmp_path,
             bench=BENCH,
             yes=True,
+            limits=SafetyLimits(silence=2.0),  # the patience that a busy machine needs
             **({"interface": "udp_multicast"} if name in CAN else {}),
         )
     sweep, coast = logs
