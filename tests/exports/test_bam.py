@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -153,3 +154,12 @@ def test_a_file_of_bams_goes_through_the_shell_unchanged(tmp_path):
     assert all(
         back[k] == (x if isinstance(x, str) else pytest.approx(x, rel=1e-12)) for k, x in given.items()
     )
+
+
+def test_q_offset_is_where_the_arm_hangs_turned_round():
+    """BAM adds it to the position; an arm of ours that hangs at 0.05 rad is at -0.05 there."""
+    number = SimpleNamespace(path="bench.hanging", value=0.05)
+    zero = be.Fit.zero.fget
+    assert zero is not None
+    assert zero(SimpleNamespace(bench=[number, SimpleNamespace(path="bench.mass", value=1.0)])) == -0.05
+    assert zero(SimpleNamespace(bench=[])) is None
