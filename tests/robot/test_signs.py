@@ -7,7 +7,7 @@ import pytest
 
 import backemf as be
 from backemf.mujoco.robot.robot_motion import joint_loads, motion_of
-from backemf.mujoco.robot.signs import signs
+from backemf.mujoco.robot.signs import Sign, signs
 
 from .arms import ARM
 
@@ -100,3 +100,17 @@ def test_real_robots(shared_data, name, joint):
     assert not [f for log in logs for f in log.findings if f.code in ("sign_contradicted", "beyond_range")]
     with pytest.raises(be.BackemfError, match=f"turns {joint} round, but gravity contradicts"):
         be.read(files, bench=robot, map=f"{joint}={joint},-1")
+
+
+@pytest.mark.parametrize(
+    ("votes", "verdict"),
+    [
+        ((0.4,), "contradicted"),
+        ((-0.4,), "agrees"),
+        ((0.03,) * 20, "not told"),  # a sum of what tells nothing
+        ((1.0, *(-0.06,) * 8), "not told"),  # one that outvotes eight
+        ((0.3, 0.2, 0.4, -0.06), "contradicted"),
+    ],
+)
+def test_logs_vote_and_none_outvotes_the_others(votes, verdict):
+    assert Sign(sum(votes), votes, "elbow", 0.1, 0.6).verdict == verdict

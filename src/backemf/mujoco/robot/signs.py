@@ -66,8 +66,8 @@ class Sign(NamedTuple):
     def told(self) -> bool:
         """Whether the sum is clear, and the logs agree on it."""
         votes = np.sign(self.gain) * np.array(self.votes)
-        told = votes[np.abs(votes) > TELLS]
-        if abs(self.gain) < CLEARLY or np.mean(told > 0) < AGREEING:
+        telling = votes[np.abs(votes) > TELLS]
+        if abs(self.gain) < CLEARLY or not len(telling) or np.mean(telling > 0) < AGREEING:
             return False
         error = float(np.std(votes, ddof=1)) / len(votes) ** 0.5 if len(votes) > 2 else 0.0
         return float(np.mean(votes)) >= SIGNIFICANT * error
