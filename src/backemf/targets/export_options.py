@@ -20,7 +20,7 @@ SOURCE_HELP = (
 )
 """What an actuator may be read from."""
 METHODS = ("simulation", "formula")
-DRAWING = ("torch", "warp")
+DRAWING = ("torch", "warp", "jax")
 """Targets whose files draw from a spread."""
 MUJOCO = ("mujoco", "mujoco-classic", "mujoco-live", "mujoco-plugin", "mjlab")
 """Targets that MuJoCo runs."""
@@ -32,7 +32,7 @@ BAM = Scope("bam", "the target bam")
 ROBOT = Scope("robot", "the fit of a robot into its MJCF", "the fit of a robot with --into its MJCF")
 INTO = Scope("into", "exports into a model: give into=", "exports into a model: give --into FILE")
 FILE = Scope("file", "files of their own; a model has its own", "files of their own; a model has its own")
-SPREAD = Scope("spread", f"the targets {' and '.join(DRAWING)}")
+SPREAD = Scope("spread", f"the targets {', '.join(DRAWING)}")
 PLAY = Scope("play", f"the targets {' and '.join(WITH_PLAY)}")
 INTEGRATED = Scope("integrated", f"files of their own for {', '.join(MUJOCO)}")
 

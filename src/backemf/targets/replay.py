@@ -294,6 +294,7 @@ MARKS = {
     ".py": (
         ("mujoco-live", "    return be.attach(model, "),
         ("warp", "def kernels(real):"),
+        ("jax", "def prepare(p, h):"),
         ("torch", "PARAMETERS = {"),
         ("mjlab", "from mjlab"),
         ("newton", "import newton"),
@@ -401,7 +402,7 @@ def _joint(text: str, path: Path, target: str) -> str:
     if target == "mujoco-live":
         said = re.search(r"be\.attach\(model, \{(['\"])(.+?)\1: ACTUATOR\}", text)
         return said[2] if said else "joint"
-    if target in ("mjlab", "newton", "torch", "warp", "mujoco-plugin", "c", "fmu"):
+    if target in ("mjlab", "newton", "torch", "warp", "jax", "mujoco-plugin", "c", "fmu"):
         words = text.partition("target_names_expr=(")[2]
         return words.split('"')[1] if words else "joint"
     from ..mujoco.xml import scan

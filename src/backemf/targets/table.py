@@ -76,6 +76,12 @@ TARGETS: Registry[Target] = Registry(
             "plain",
             "a Python file that imports only torch, for learning environments",
         ),
+        "jax": Target(
+            "backemf.targets.training.jax",
+            ("plain", "mjx"),
+            "plain",
+            "a Python file that imports only JAX, with derivatives; mjx: for models in MJX and Playground",
+        ),
         "warp": Target(
             "backemf.targets.training.warp",
             ("plain", "mjlab", "newton", "mujoco-warp"),

@@ -1,4 +1,5 @@
-"""Torch: a traced step for many actuators at once, as exact in 32 bits as that allows.
+"""Torch: a traced step for many actuators at once, as exact in 32 bits as that allows; and the functions of
+such a step for any library of arrays.
 
 What one addition rounds away can be carried to the next step: `summed` of the lowered system says for which
 states.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
 
 from ..ir import SLOW, Node
 from ..lower import LoweredHosted
@@ -41,7 +43,19 @@ TORCH = Words(
 )
 
 
-def emit(lowered: LoweredHosted) -> str:
+class ArrayLanguage(NamedTuple):
+    """How a library of arrays writes the functions of a step."""
+
+    lines: type[TorchLines]
+    arguments: str = "p, h, dtype"
+    """Of every `prepare`."""
+    one: str = "one = torch.ones((), dtype=h.dtype, device=h.device)"
+    """The number 1 as an array, for who needs one; empty where numbers may stay numbers."""
+    result: str = "[x.to(dtype) for x in ({},)]"
+    """What a `prepare` gives, from 1 and the terms."""
+
+
+def emit(lowered: LoweredHosted, language: ArrayLanguage | None = None) -> str:
     """Functions; p, s, u and g are lists in the order of the system's names, `kept_terms` is what the
     `prepare` of the same kind gave.
 
@@ -53,38 +67,47 @@ def emit(lowered: LoweredHosted) -> str:
     begin(kept, s, g)              every state as it begins, of position and velocity in s and of targets g
     prepare_armature(p, h, dtype)  [1.0, armature]
     prepare_lag(p, h, dtype)       [1.0, whole steps that commands are late by, the part of one after them]
+
+    Args:
+        lowered: the traced step.
+        language: whose functions they are; absent: torch's.
+
+    Returns:
+        Source text.
     """
-    source = SourceText()
-    step, load = lowered.advance, lowered.load_seen
-    _prepare(
-        source, "prepare", "What the parameters and the step length alone decide.", kept_terms(step, SLOW)
-    )
+    words = language or ArrayLanguage(TorchLines)
+    source, step, load, begin = SourceText(), lowered.advance, lowered.load_seen, lowered.begin
+    about = "What the parameters and the step length alone decide."
+    _prepare(source, "prepare", about, kept_terms(step, SLOW), words)
     about = "Changes of the states over a step, then the effort."
-    _function(source, "advance(kept, s, u)", about, step, kept_terms(step, SLOW), ("s", "u"))
-    _prepare(source, "prepare_load", "The same for `load_seen`.", kept_terms(load, SLOW))
+    _function(source, "advance(kept, s, u)", about, step, ("s", "u"), words)
+    _prepare(source, "prepare_load", "The same for `load_seen`.", kept_terms(load, SLOW), words)
     about = "The load that acted over the last step."
-    _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, kept_terms(load, SLOW), ("u",))
-    begin = lowered.begin
-    _prepare(source, "prepare_begin", "The same for `begin`.", kept_terms(begin, SLOW))
+    _function(source, "load_seen(kept, u, v_before, v, effort)", about, load, ("u",), words)
+    _prepare(source, "prepare_begin", "The same for `begin`.", kept_terms(begin, SLOW), words)
     about = "States as they begin, where the joint is and at the first targets."
-    _function(source, "begin(kept, s, g)", about, begin, kept_terms(begin, SLOW), ("s", "g"))
+    _function(source, "begin(kept, s, g)", about, begin, ("s", "g"), words)
     if lowered.lag:
-        _prepare(source, "prepare_lag", "Steps that commands are late by, whole and a part.", lowered.lag)
-    _prepare(
-        source, "prepare_armature", "Inertia that the simulator must add to the joint.", lowered.armature
-    )
+        _prepare(
+            source, "prepare_lag", "Steps that commands are late by, whole and a part.", lowered.lag, words
+        )
+    about = "Inertia that the simulator must add to the joint."
+    _prepare(source, "prepare_armature", about, lowered.armature, words)
     return str(source)
 
 
-def _prepare(source: SourceText, name: str, about: str, results: Sequence[Node]) -> None:
+def _prepare(
+    source: SourceText, name: str, about: str, results: Sequence[Node], language: ArrayLanguage
+) -> None:
     """A function of what changes slowly, in 64 bits and rounded once."""
     source.add("", "")
-    with source.block(f"def {name}(p, h, dtype):"):
-        lines = TorchLines(results, ())
+    with source.block(f"def {name}({language.arguments}):"):
+        lines = language.lines(results, ())
         source.add(f'"""{about}"""', *_unpack_leaves(results, ("p",)))
-        source.add("one = torch.ones((), dtype=h.dtype, device=h.device)", *lines.lines)
-        values = ", ".join(["one", *(lines.name(x, tensor=True) for x in results)])
-        source.add(f"return [x.to(dtype) for x in ({values},)]")
+        source.add(*filter(None, [language.one]), *lines.lines)
+        first = "one" if language.one else "1.0"
+        values = ", ".join([first, *(lines.name(x, tensor=True) for x in results)])
+        source.add(f"return {language.result.format(values)}")
 
 
 def _function(
@@ -92,13 +115,14 @@ def _function(
     signature: str,
     about: str,
     results: Sequence[Node],
-    known: Sequence[Node],
     letters: Sequence[str],
+    language: ArrayLanguage,
 ) -> None:
     """A function of what changes at every step."""
     source.add("", "")
+    known = kept_terms(results, SLOW)
     with source.block(f"def {signature}:"):
-        lines = TorchLines(results, known)
+        lines = language.lines(results, known)
         values = [lines.name(x, tensor=True) for x in results]
         source.add(f'"""{about}"""', *_unpack_leaves(results, letters))
         if any(re.search(r"\bone\b", text) for text in (*lines.lines, *values)):
@@ -115,6 +139,8 @@ def _unpack_leaves(results: Sequence[Node], letters: Sequence[str]) -> list[str]
 class TorchLines:
     """`lines`, one for each node that is not known yet."""
 
+    words: ClassVar[Words] = TORCH
+
     def __init__(self, results: Sequence[Node], known: Sequence[Node]):
         nodes = [n for n in reachable(results, known) if n.operands and number(n) is None]
         names = names_used_again(nodes, results)
@@ -129,8 +155,8 @@ class TorchLines:
         """How a node is written; a number as a tensor, where that is asked for."""
         value = number(node)
         if value is None:
-            return self.names.get(node.index) or TORCH.text(node)
-        written = TORCH.constant(value)
+            return self.names.get(node.index) or self.words.text(node)
+        written = self.words.constant(value)
         return f"{written} * one" if tensor and not is_truth(node) else written
 
     def formula(self, node: Node) -> str:
@@ -144,6 +170,6 @@ class TorchLines:
         if op == "select":
             which, no, yes = operands
             chosen = self.name(yes, tensor=all(numbers[1:]))
-            return TORCH.formula(op, self.name(which), self.name(no), chosen)
+            return self.words.formula(op, self.name(which), self.name(no), chosen)
         first = all(numbers)
-        return TORCH.formula(op, *(self.name(x, tensor=first and k == 0) for k, x in enumerate(operands)))
+        return self.words.formula(op, *(self.name(x, tensor=first and k == 0) for k, x in enumerate(operands)))
