@@ -229,6 +229,8 @@ _MEANINGS = {
         "units_suspect": "the travel or the gains suggest another unit",
     },
     "model": {
+        "mjx_ignores": "MJX leaves something of the model out without a word",
+        "mjx_refuses": "MJX does not take a kind of actuator of the model",
         "armature_far_from_servos": "the armature is far from that of parts of this kind and torque",
         "armature_not_known": "nobody knows the part's armature",
         "armature_off": "the model's armature is not the part's",

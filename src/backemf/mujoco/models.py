@@ -9,7 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from ..errors import BackemfError, InvalidValue, UnknownName
+from ..findings import Finding, finding
 from .arrays import from_model, installed_era, load_model, load_mujoco
 from .dcmotor import ERA_1_INPUTS, DcMotor
 from .xml import Edit, Element, apply_edits, compile_edited, scan, with_attributes
@@ -192,3 +195,47 @@ def split_model(source: Path | str) -> tuple[Path, str | None]:
     if not name:
         raise InvalidValue(f"{str(source)!r} names nothing behind the #; expected a joint or an actuator")
     return Path(head), name
+
+
+IGNORED = {
+    "the delay of an actuator": ("actuator_delay",),
+    "the damping of an actuator": ("actuator_damping", "actuator_dampingpoly"),
+    "the armature of an actuator": ("actuator_armature",),
+    "polynomial damping": ("dof_dampingpoly", "tendon_dampingpoly"),
+    "polynomial stiffness": ("jnt_stiffnesspoly", "tendon_stiffnesspoly"),
+    "springs that yield": ("jnt_springyield", "tendon_springyield"),
+}
+"""What MJX 3.17 reads a model without, and says nothing: arrays of a model by what they hold. (Run: an
+actuator late by three steps acts at once there.)"""
+REFUSED = ("dcmotor", "pid", "user")
+"""Kinds of gain that MJX 3.17 does not take."""
+
+
+def mjx_findings(model: Any) -> list[Finding]:
+    """What MJX makes of a model otherwise than MuJoCo does.
+
+    Args:
+        model: compiled.
+
+    Returns:
+        A finding for what it ignores, and one for actuators that it refuses.
+    """
+    absent = [what for what, arrays in IGNORED.items() if any(_holds(model, name) for name in arrays)]
+    kinds, gains = {*map(int, model.actuator_gaintype)}, load_mujoco().mjtGain
+    refused = [kind for kind in REFUSED if int(getattr(gains, f"mjGAIN_{kind.upper()}", -1)) in kinds]
+    findings = []
+    if absent:
+        text = f"MJX runs this model without {', '.join(absent)}, and says nothing."
+        remedy = "export with jax@mjx, whose file carries them; or run it in MuJoCo or MuJoCo Warp"
+        findings.append(finding("mjx_ignores", text, remedy))
+    if refused:
+        text = f"MJX does not take <{'>, <'.join(refused)}>."
+        remedy = "export with jax@mjx --into this model, or with mujoco-classic"
+        findings.append(finding("mjx_refuses", text, remedy))
+    return findings
+
+
+def _holds(model: Any, name: str) -> bool:
+    """Whether an array of a model has anything in it; a yield that never comes is none."""
+    values = np.asarray(getattr(model, name, 0.0), float)
+    return bool(np.any((values != 0) & np.isfinite(values)))

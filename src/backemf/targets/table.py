@@ -78,7 +78,7 @@ TARGETS: Registry[Target] = Registry(
         ),
         "jax": Target(
             "backemf.targets.training.jax",
-            ("plain", "mjx"),
+            ("plain", "mjx", "playground"),
             "plain",
             "a Python file that imports only JAX, with derivatives; mjx: for models in MJX and Playground",
         ),

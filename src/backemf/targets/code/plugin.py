@@ -27,22 +27,13 @@ from ...mujoco.joint_interface import JointDrive, drive_findings, drive_joint, r
 from ...mujoco.live import safe
 from ...mujoco.live.attach import SWEEPS
 from ...mujoco.live.places import FIRST, STILL
-from ...mujoco.xml import Edit, Element, compile_edited, with_attributes
+from ...mujoco.xml import Edit, Element, compile_edited
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ..export import Export, Request, complete, header, number, xml_comment
 from ..mujoco.dcmotor_target import attributes
 from ..mujoco.edited_model import EditedModel
-from ..mujoco.into import (
-    JOINT,
-    KEPT,
-    UserModel,
-    escape_attribute,
-    inert_others,
-    insert_element,
-    model_of,
-    with_states,
-)
+from ..mujoco.into import KEPT, UserModel, escape_attribute, host_edits, model_of, with_states
 from ..mujoco.run import simulator as mujoco_named
 from ..reference_motions import SimulationCase
 from ..spec import whole_rows
@@ -389,7 +380,9 @@ def into_plugin(
     edits, changes = [_extension(model, [*kinds])], []
     for drive in drives.values():
         kind = next(k for k, known in kinds.items() if known == drive.actuator)
-        mine, said = _edits(model, drive, kind, armature_of(kinds[kind]))
+        element = _element(model.actuator(drive.before.actuator, drive.joint), drive, kind)
+        called = f"<plugin> backemf.{identifier(kind)}"
+        mine, said = host_edits(model, drive, element, armature_of(kinds[kind]), called)
         edits += mine
         changes += said
     files, new = with_states(
@@ -412,28 +405,6 @@ def _extension(model: UserModel, kinds: Sequence[str]) -> Edit:
     root = next(e for e in model.elements if e.file == model.path)
     named = "".join(f'<plugin plugin="backemf.{identifier(kind)}"/>' for kind in kinds)
     return Edit(root, root.opened, root.opened, f"\n  <extension>{named}</extension>".encode())
-
-
-def _edits(model: UserModel, drive: JointDrive, kind: str, armature: str) -> tuple[list[Edit], list[str]]:
-    old, joint = drive.before, drive.joint
-    given = model.actuator(old.actuator, joint)
-    element = _element(given, drive, kind)
-    there = model.joint(joint)
-    body = {**dict.fromkeys(JOINT[:3], "0"), "armature": armature}
-    body = {k: v for k, v in body.items() if k not in drive.keeps}
-    raw = there.file.read_bytes()[there.start : there.opened]
-    edits = [Edit(there, there.start, there.opened, with_attributes(raw, body))]
-    if given is not None:
-        edits += [Edit(given, given.start, given.end, element), *inert_others(model, old)]
-    else:
-        edits.append(insert_element(model.elements, element, model.path))
-    was = "new" if given is None else f"<{given.tag}> became"
-    said = [f"actuator of {joint}: {was} <plugin> backemf.{identifier(kind)}"]
-    return edits, said + [
-        f"joint {joint}: {k} {number(getattr(old, k))} became {v}"
-        for k, v in body.items()
-        if number(getattr(old, k)) != v
-    ]
 
 
 def _element(given: Element | None, drive: JointDrive, kind: str) -> bytes:

@@ -199,10 +199,14 @@ def edit_model(
         from ..code.plugin import into_plugin
 
         return into_plugin(wanted, path, request, replay=replay, unknown=unknown)
+    if request.target == "jax":
+        from ..training.mjx import into_mjx
+
+        return into_mjx(wanted, path, request, unknown=unknown)
     if request.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(
             f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-plugin,"
-            " mujoco-classic or urdf"
+            " mujoco-classic, jax@mjx or urdf"
         )
     model = model_of(path)
     choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
@@ -294,6 +298,37 @@ def _edits(model: UserModel, actuator_edit: ActuatorEdit) -> tuple[list[Edit], l
         edits = [insert_element(model.elements, element, model.path)]
     edit, said = _joint_edit(model, actuator_edit, wanted)
     return [*edits, edit], [*changes, *said]
+
+
+def host_edits(
+    model: UserModel, drive: JointDrive, element: bytes, armature: str, called: str
+) -> tuple[list[Edit], list[str]]:
+    """A joint whose whole torque, friction with it, comes from one new element.
+
+    Args:
+        model: as it was.
+        drive: of the joint.
+        element: what takes the place of its old actuator.
+        armature: inertia that the joint has from now on [kg m^2].
+        called: the element in words.
+
+    Returns:
+        Edits, and what changes in words.
+    """
+    old, joint = drive.before, drive.joint
+    given, there = model.actuator(old.actuator, joint), model.joint(joint)
+    body = {**dict.fromkeys(JOINT[:3], "0"), "armature": armature}
+    body = {k: v for k, v in body.items() if k not in drive.keeps}
+    raw = there.file.read_bytes()[there.start : there.opened]
+    edits = [Edit(there, there.start, there.opened, with_attributes(raw, body))]
+    if given is not None:
+        edits += [Edit(given, given.start, given.end, element), *inert_others(model, old)]
+    else:
+        edits.append(insert_element(model.elements, element, model.path))
+    was = "new" if given is None else f"<{given.tag}> became"
+    changed = [(k, number(getattr(old, k)), v) for k, v in body.items()]
+    said = [f"joint {joint}: {k} {before} became {v}" for k, before, v in changed if before != v]
+    return edits, [f"actuator of {joint}: {was} {called}", *said]
 
 
 def inert_others(model: UserModel, old: ModelJoint) -> Iterator[Edit]:

@@ -65,7 +65,7 @@ def load_file(files: Mapping[str, str]) -> dict[str, Any]:
     name, text = next((n, t) for n, t in files.items() if n.endswith(".py"))
     space: dict[str, Any] = {"__name__": "exported"}
     try:
-        exec(compile(text.partition("\n\nfrom mujoco")[0], name, "exec"), space)
+        exec(compile(text.partition("\n\nfrom jax.flatten")[0], name, "exec"), space)
     except Exception as error:  # somebody's changes of a Python file may fail in any way
         raise InvalidValue(f"{name} does not run: {type(error).__name__}: {error}") from None
     return space
@@ -105,8 +105,19 @@ run = run_alone(run_all)
 """Positions [rad or m] at a case's moments when the file itself is executed."""
 
 
-def write(actuator: Actuator, request: Request) -> Export:
+def write(actuator: Actuator, request: Request, drives: Sequence[Any] = ()) -> Export:
+    """The file of one actuator; for a model in MJX, of all its joints.
+
+    Args:
+        actuator: whose step it is.
+        request: how it is written.
+        drives: of the joints of a model (`JointDrive`s), whose numbers may differ.
+
+    Returns:
+        The export; nothing is lost.
+    """
     from ...engine.compile.dialects.jax_dialect import emit_functions
+    from .mjx import FLAVOURS, flavour
 
     file = TrainingFile.of(actuator, request)
     usage = (
@@ -114,6 +125,8 @@ def write(actuator: Actuator, request: Request) -> Export:
         f" step({', '.join(['p', 'state', *file.targets[:1], 'position', 'velocity', 'dt'])}, inertia=...)"
     )
     body = _tables(file) + emit_functions(file.lowered) + _frame(file)
+    if request.version in FLAVOURS:
+        body += flavour(file, drives)
     return file.export("jax", usage, "\nimport jax\nfrom jax import numpy as jnp\n", body)
 
 
