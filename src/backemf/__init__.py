@@ -42,6 +42,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "targets.export": ("export", "Export"),
     "targets.replay": ("replay",),
     "mujoco.live.attach": ("attach", "Motors"),
+    "targets.training.rollout": ("rollout", "Rollout"),
     "mujoco.explain.explanation": ("explain",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
@@ -121,3 +122,4 @@ if TYPE_CHECKING:
     from .results.spread import Spread as Spread
     from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay
+    from .targets.training.rollout import Rollout as Rollout, rollout as rollout

@@ -229,8 +229,6 @@ _MEANINGS = {
         "units_suspect": "the travel or the gains suggest another unit",
     },
     "model": {
-        "mjx_ignores": "MJX leaves something of the model out without a word",
-        "mjx_refuses": "MJX does not take a kind of actuator of the model",
         "armature_far_from_servos": "the armature is far from that of parts of this kind and torque",
         "armature_not_known": "nobody knows the part's armature",
         "armature_off": "the model's armature is not the part's",
@@ -239,6 +237,8 @@ _MEANINGS = {
         "damping_off": "the model's damping is not the part's",
         "friction_off": "the model's dry friction is not the part's",
         "gain_far_from_servos": "the stiffness is far from that of servos of this torque",
+        "mjx_ignores": "MJX leaves something of the model out without a word",
+        "mjx_refuses": "MJX does not take a kind of actuator of the model",
         "no_armature": "the rotor has no inertia",
         "no_exact_form": "the actuator does not pass to MuJoCo's newer releases exactly",
         "no_limit": "the actuator has no limit of torque or force",

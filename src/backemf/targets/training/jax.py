@@ -50,11 +50,12 @@ def simulator() -> str:
     return f"JAX {jax.__version__}"
 
 
-def load_file(files: Mapping[str, str]) -> dict[str, Any]:
-    """The names of an exported file, without what needs a simulator.
+def load_file(files: Mapping[str, str], *, whole: bool = False) -> dict[str, Any]:
+    """The names of an exported file.
 
     Args:
         files: the export's, by name.
+        whole: with what needs a simulator.
 
     Returns:
         Functions and tables by name.
@@ -65,7 +66,7 @@ def load_file(files: Mapping[str, str]) -> dict[str, Any]:
     name, text = next((n, t) for n, t in files.items() if n.endswith(".py"))
     space: dict[str, Any] = {"__name__": "exported"}
     try:
-        exec(compile(text.partition("\n\nfrom jax.flatten")[0], name, "exec"), space)
+        exec(compile(text if whole else text.partition("\n\nfrom jax.flatten")[0], name, "exec"), space)
     except Exception as error:  # somebody's changes of a Python file may fail in any way
         raise InvalidValue(f"{name} does not run: {type(error).__name__}: {error}") from None
     return space

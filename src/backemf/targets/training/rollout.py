@@ -1,0 +1,117 @@
+"""A robot's rollout in MJX with fitted actuators, differentiable in every number of theirs: the gradient of
+whatever a user makes of the positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import InvalidValue, NotAvailable
+from ...mujoco.xml import compile_edited
+from ...physics.actuator import Actuator
+from ...results.fit_result import Fit
+from ..export import export
+from .jax import load_file
+
+
+class Rollout:
+    """A model in MJX whose joints are driven by actuators; `Rollout(model, fit)(commands, params)`."""
+
+    params: dict[str, Any]
+    """Every actuator's numbers: path -> one for each joint. What derivatives are taken in."""
+    joints: tuple[str, ...]
+    """In the order of the commands and of the positions."""
+
+    def __init__(self, model: Path | str, actuators: Fit | Actuator | Mapping[str, Actuator]):
+        """Put the actuators onto the model.
+
+        Args:
+            model: an MJCF file.
+            actuators: the fit of a robot, or actuators by joint or pattern of joints, of one structure.
+
+        Raises:
+            NotAvailable: MJX is not installed.
+            InvalidValue: a joint cannot have its actuator.
+        """
+        try:
+            import mujoco
+            from mujoco import mjx
+        except ImportError:
+            raise NotAvailable("MJX is not installed; install it with: pip install mujoco-mjx") from None
+        edited: Any = export(actuators, "jax@mjx", into=model, replay=False)
+        (made,) = edited.exports
+        self.model = compile_edited(mujoco, Path(model), edited.files)
+        # MJX's solver has derivatives only where it takes one iteration
+        self.model.opt.iterations = 1
+        space = load_file(made.files, whole=True)
+        self._robot = space["Robot"](self.model)
+        self.params, self.joints = self._robot.params(), self._robot.joints
+        self._model, self._data = mjx.put_model(self.model), mjx.make_data(self.model)
+
+    def __call__(
+        self,
+        commands: Any,
+        params: Mapping[str, Any] | None = None,
+        *,
+        start: Any = None,
+        n_substeps: int = 1,
+    ) -> Any:
+        """Positions of the joints while commands are given; jit, vmap and derivatives go through it.
+
+        Args:
+            commands: what each joint is asked, (n, n_joints), in the units of the drives.
+            params: numbers to use in place of the fit's.
+            start: where the joints stand at first [rad]; without it where the first command is, at rest.
+            n_substeps: steps of the model's own time step for which each command is held.
+
+        Returns:
+            Positions [rad], (n, n_joints): before each command acts.
+
+        Raises:
+            InvalidValue: the commands are not one row of all joints after the other.
+        """
+        import jax
+        import jax.numpy as jnp
+
+        asked, robot = jnp.asarray(commands, self._data.qpos.dtype), self._robot
+        if asked.ndim != 2 or asked.shape[1] != len(self.joints):
+            raise InvalidValue(
+                f"commands have the shape {asked.shape}; expected (n, {len(self.joints)}), a column for each of"
+                f" {', '.join(self.joints)}"
+            )
+        p = self.params if params is None else params
+        model, at = robot.prepare(self._model, p), jnp.asarray(robot.qpos)
+        stands = asked[0] if start is None else jnp.asarray(start, asked.dtype)
+        data = self._data.replace(qpos=self._data.qpos.at[at].set(stands))
+
+        def step(data: Any, row: Any) -> tuple[Any, Any]:
+            return robot.step(p, model, data, row, n_substeps), data.qpos[at]
+
+        return jax.lax.scan(step, data, asked)[1]
+
+
+def rollout(
+    model: Path | str,
+    actuators: Fit | Actuator | Mapping[str, Actuator],
+    commands: Any,
+    params: Mapping[str, Any] | None = None,
+    *,
+    start: Any = None,
+    n_substeps: int = 1,
+) -> Any:
+    """Positions of a robot's joints in MJX; `Rollout` is the same where it is called again and again.
+
+    Args:
+        model: an MJCF file.
+        actuators: the fit of a robot, or actuators by joint or pattern of joints, of one structure.
+        commands: what each joint is asked, (n, n_joints).
+        params: numbers to use in place of the fit's, as `Rollout.params` has them.
+        start: where the joints stand at first [rad]; without it where the first command is.
+        n_substeps: steps of the model for which each command is held.
+
+    Returns:
+        Positions [rad], (n, n_joints).
+    """
+    return Rollout(model, actuators)(commands, params, start=start, n_substeps=n_substeps)
+
