@@ -22,7 +22,7 @@ from backemf.physics.bench import Recorded
 from backemf.targets import template
 from backemf.targets.code import c, fmi, plugin
 from backemf.targets.export import export
-from backemf.targets.training import torch, warp
+from backemf.targets.training import jax, mjx, torch, warp
 
 from ..conftest import unavailable
 from .code.variants import VARIANTS
@@ -34,6 +34,8 @@ CODE = (
     "fmi.c",
     "fmi2.c",
     "fmi3.c",
+    "jax.py",
+    "jax_mjx.py",
     "mjlab.py",
     "plugin.c",
     "plugin.mk",
@@ -49,7 +51,17 @@ CODE = (
 """Templates of files that are run."""
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only")
 TARGETS = ("c", "c@float", "fmu", "fmu@3.0", "mujoco-plugin")
-FILES = ("torch", "torch@isaaclab", "torch@mjlab", "warp", "warp@mjlab", "warp@newton", "warp@mujoco-warp")
+FILES = (
+    "torch",
+    "torch@isaaclab",
+    "torch@mjlab",
+    "warp",
+    "warp@mjlab",
+    "warp@newton",
+    "warp@mujoco-warp",
+    "jax",
+    "jax@mjx",
+)
 LATE, WARM, BRAKE = "drive filter within limits, late", "inductance and heat", "drive brake"
 SOME = (LATE, WARM, BRAKE)
 """Variants with a delay, with a temperature, and with nothing to follow."""
@@ -128,7 +140,8 @@ def test_every_template_of_code_is_filled_by_somebody():
     there = {place.name.removesuffix(".in") for place in folder.iterdir()}
     assert set(CODE) <= there
     texts = [
-        Path(str(module.__file__)).read_text(encoding="utf-8") for module in (c, fmi, plugin, torch, warp)
+        Path(str(module.__file__)).read_text(encoding="utf-8")
+        for module in (c, fmi, plugin, jax, mjx, torch, warp)
     ]
     for name in CODE:
         asked = f'"{name}"' if not name.startswith(("fmi2", "fmi3")) else 'f"{fmi}.c"'

@@ -18,7 +18,7 @@ from ...findings import Finding
 from ...physics import steady
 from ...tables import number
 from ..arrays import actuator_names, driven_joint, joint_inertia, kind_of, load_mujoco, without_log
-from ..models import LoadedModel, load, split_model
+from ..models import LoadedModel, load, mjx_findings, split_model
 from . import actuator_findings as found, compare
 from .actuator_findings import BristleAtRest as BristleAtRest, units
 from .compare import OFF, ComparedPart as ComparedPart, PartComparison as PartComparison, Parts as Parts
@@ -83,6 +83,9 @@ def explain(path: str | Path, parts: Parts | None = None) -> list[ActuatorExplan
     leaders = _leaders(loaded)
     for i, name in enumerate(actuator_names(model)):
         rows.append(_row(loaded, data, i, name, pairs, leaders, given, path, any(r.command for r in rows)))
+    if rows:  # of the model as a whole; what MJX refuses it says itself
+        ignored = [f for f in mjx_findings(model) if f.code == "mjx_ignores"]
+        rows[0] = replace(rows[0], findings=(*rows[0].findings, *ignored))
     if wanted is not None:
         some = [r for r in rows if wanted in _names(r)]
         if not some:

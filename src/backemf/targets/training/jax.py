@@ -1,5 +1,5 @@
-"""The training file for JAX: one standalone Python file that imports only jax, with an actuator's step as pure
-functions of one joint, which jit, vmap and derivatives go through.
+"""The training file for JAX: one standalone Python file that imports only jax, with an actuator's step as
+pure functions of one joint, which jit, vmap and derivatives go through.
 
 The step is the engine's own, traced and written as JAX code (`engine/compile/dialects/jax_dialect.py`).
 `step` gives the torque on a joint that a simulator moves, `move` moves one of the file's own, which is what
@@ -88,7 +88,9 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase
 
         def move(state: Any, q: Any, w: Any, load: Any, asked: Any, inertia: Any) -> Any:
             named = dict(zip(targets[1:], asked[1:], strict=True))
-            return space["move"](p, state, *asked[: len(targets[:1])], q, w, h, inertia=inertia, load=load, **named)
+            return space["move"](
+                p, state, *asked[: len(targets[:1])], q, w, h, inertia=inertia, load=load, **named
+            )
 
         every = jax.jit(jax.vmap(move))
         inertias = jnp.asarray([case.inertia for case in cases])

@@ -44,24 +44,23 @@ def flavour(file: TrainingFile, drives: Sequence[JointDrive] = ()) -> str:
             f"{file.request.version} gives each joint one command; {file.actuator.drive.kind} follows"
             f" {', '.join(file.targets) or 'nothing'}: export with jax@plain, and call `step` yourself"
         )
-    known = file.actuator.parameters
-    joints, scales, ranges = {file.request.joint: {}}, {file.request.joint: 1.0}, {}
+    known, first = file.actuator.parameters, file.request.joint
+    joints, scales, ranges = ({}, {}, {}) if drives else ({first: {}}, {first: 1.0}, {})
     for drive in drives:
         own = drive.actuator.parameters
-        if own.keys() != known.keys() or TrainingFile.of(drive.actuator, file.request).system.key != file.system.key:
+        same = own.keys() == known.keys()
+        if not same or TrainingFile.of(drive.actuator, file.request).system.key != file.system.key:
             raise InvalidValue(
-                f"{drive.joint} has other parts than {drives[0].joint}; expected joints of one structure: export"
-                " them one after the other, each with its own file"
+                f"{drive.joint} has other parts than {drives[0].joint}; expected joints of one structure:"
+                " export them one after the other, each with its own file"
             )
         joints[drive.joint] = {path: value for path, value in own.items() if value != known[path]}
         scales[drive.joint], ranges[drive.joint] = drive.scale, drive.before.ctrlrange
-    if drives:
-        joints = {drive.joint: joints[drive.joint] for drive in drives}
     return fill(
         "jax_mjx.py",
         also=FLAVOURS[file.request.version],
         joints="\n".join(f"    {joint!r}: {numbers!r}," for joint, numbers in joints.items()),
-        scale=repr({joint: scales[joint] for joint in joints}),
+        scale=repr(scales),
         range=repr({joint: ranges.get(joint) or (-WIDE, WIDE) for joint in joints}),
         call="step(p, s, u, q, v, self.dt, inertia=J)",
     )
@@ -131,7 +130,11 @@ def _armature(drive: JointDrive, request: Request) -> str:
 def _motor(model: UserModel, drive: JointDrive) -> bytes:
     """The old one's name, and a motor whose ctrl is the torque."""
     given = model.actuator(drive.before.actuator, drive.joint)
-    kept = {"name": drive.joint} if given is None else {k: given.attributes[k] for k in KEPT if k in given.attributes}
+    kept = (
+        {"name": drive.joint}
+        if given is None
+        else {k: given.attributes[k] for k in KEPT if k in given.attributes}
+    )
     words = {k: v for k, v in kept.items() if not k.startswith("ctrl")}
     words |= {"joint": drive.joint, "gear": "1", "ctrllimited": "false", "forcelimited": "false"}
     return f"<motor {attributes({k: escape_attribute(v) for k, v in words.items()})}/>".encode()

@@ -77,8 +77,8 @@ class Rollout:
         asked, robot = jnp.asarray(commands, self._data.qpos.dtype), self._robot
         if asked.ndim != 2 or asked.shape[1] != len(self.joints):
             raise InvalidValue(
-                f"commands have the shape {asked.shape}; expected (n, {len(self.joints)}), a column for each of"
-                f" {', '.join(self.joints)}"
+                f"commands have the shape {asked.shape}; expected (n, {len(self.joints)}), a column for each"
+                f" of {', '.join(self.joints)}"
             )
         p = self.params if params is None else params
         model, at = robot.prepare(self._model, p), jnp.asarray(robot.qpos)
@@ -114,4 +114,3 @@ def rollout(
         Positions [rad], (n, n_joints).
     """
     return Rollout(model, actuators)(commands, params, start=start, n_substeps=n_substeps)
-

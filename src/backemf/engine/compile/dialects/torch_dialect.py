@@ -172,4 +172,6 @@ class TorchLines:
             chosen = self.name(yes, tensor=all(numbers[1:]))
             return self.words.formula(op, self.name(which), self.name(no), chosen)
         first = all(numbers)
-        return self.words.formula(op, *(self.name(x, tensor=first and k == 0) for k, x in enumerate(operands)))
+        return self.words.formula(
+            op, *(self.name(x, tensor=first and k == 0) for k, x in enumerate(operands))
+        )

@@ -1,0 +1,266 @@
+"""The training file for JAX: it stands alone, moves as the engine does, begins and resets inside jit, has
+derivatives in every number, draws what it says, and drives the motors of a model in MJX."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.engine.compile.dialects.jax_dialect import JAX, JaxLines
+from backemf.engine.compile.ir import Graph, Level, Tangents, evaluate
+from backemf.engine.compile.trace import PRIMITIVES, trace
+from backemf.engine.hosted_system import hosted_system
+from backemf.engine.stepper import stepper
+from backemf.engine.system import ActuatorSystem
+from backemf.errors import InvalidValue
+from backemf.mujoco.models import mjx_findings
+from backemf.results.spread import Spread
+from backemf.targets.export import export
+from backemf.targets.training.jax import load_file
+
+from ...conftest import unavailable
+from ...engine.compile.test_primitives import ALL, NEWER, POINTS, A
+from ...engine.compile.test_torch import CASES, RARE, actuator
+
+H = 2e-3
+LATE = be.Actuator.read("mx-106/m6").replace(**{"drive.delay": 0.0055, "drive.slew": 6.0})
+ARM = """<mujoco><option timestep="0.002"/><worldbody><body pos="0 0 1">
+<joint name="knee" axis="0 1 0" range="-120 120"/>
+<geom type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass=".3"/></body></worldbody>
+<actuator><position joint="knee" kp="20" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+@pytest.fixture(autouse=True)
+def _in_64_bits():
+    with jax.enable_x64(True):
+        yield
+
+
+def made(part: be.Actuator = LATE, to: str = "jax", **settings):
+    return load_file(export(part, to, joint="knee", replay=False, **settings).files)
+
+
+def test_the_file_imports_only_jax_and_holds_every_number():
+    text = export(LATE, "jax", joint="knee", notes="measured on a bench", replay=False).text
+    imported = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.Import, ast.ImportFrom))]
+    assert [[a.name for a in n.names] for n in imported] == [["jax"], ["numpy"]]
+    assert made()["PARAMETERS"] == LATE.parameters
+    assert "From: measured on a bench" in text
+
+
+def test_every_row_and_corner_is_as_jax_has_it():
+    """One program of all rows: a word that differs shows in its own column."""
+    assert JAX.primitives.keys() == PRIMITIVES
+    for name in (name for name in ALL if name not in NEWER):
+        graph = Graph()
+        leaves = [graph.leaf("s0", Level.STATE), graph.leaf("p0", Level.PARAMETER)]
+        (node,) = evaluate(trace(lambda x, a, name=name: [ALL[name](x, a)], 2), leaves, Tangents(graph))
+        lines = JaxLines([node], ())
+        body = "\n    ".join([*lines.lines, f"return 1.0 * {lines.name(node)}"])
+        space: dict = {"jax": jax, "jnp": jnp}
+        exec(f"def written(s0, p0):\n    {body}", space)
+
+        def both(x, name=name, space=space):
+            return 1.0 * ALL[name](x, A), space["written"](x, A)
+
+        expected, found = jax.jit(jax.vmap(both))(jnp.asarray(POINTS))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+@pytest.mark.parametrize("name", [*CASES, *RARE])
+def test_joints_of_its_own_move_as_the_engines_do(name):
+    part, n, rng = actuator(name), 12, np.random.default_rng(0)
+    system, file = hosted_system(part), made(part)
+    engine = stepper(ActuatorSystem(actuator=part, bench=system.bench, inputs=system.inputs), n)
+    size, inertia, load, first = (
+        rng.uniform(low, high, n) for low, high in ((0.1, 1), (0.002, 0.02), (0, 0.3), (-1, 1))
+    )
+    state, p = engine.start(position=first), file["params"]()
+    memory = jax.tree.map(lambda x: jnp.tile(x, (n,) + (1,) * x.ndim), file["init"](p, H))
+    targets = system.inputs[2:]
+
+    def move(memory, q, v, J, T, asked):
+        named = dict(zip(targets[1:], asked[1:], strict=True))
+        return file["move"](p, memory, *asked[:1], q, v, H, inertia=J, load=T, **named)
+
+    every, q, v = jax.jit(jax.vmap(move)), jnp.asarray(first), jnp.zeros(n)
+    for k in range(120):
+        asked = [
+            size * np.sin(3 * k * H + i) * (0.1 if t == "torque_target" else 1.0)
+            for i, t in enumerate(targets)
+        ]
+        if k == 0:  # the engine's start knows nothing of targets
+            asked = [np.zeros(n) for _ in targets]
+            state = engine.start(position=first)
+        u = np.stack([inertia, load, *asked], axis=1)
+        state = engine(state, u, H)
+        memory, q, v = every(memory, q, v, jnp.asarray(inertia), jnp.asarray(load), jnp.asarray(asked).T)
+        np.testing.assert_allclose(
+            q, state[:, system.states.index("position")], atol=1e-11, err_msg=f"step {k}"
+        )
+
+
+def test_zeros_anywhere_are_a_new_start():
+    file = made()
+    p, start = file["params"](), file["init"](file["params"](), H)
+    assert not any(np.any(x) for x in jax.tree.leaves(start))
+    step = jax.jit(lambda memory, u, q: file["step"](p, memory, u, q, 0.0, H, inertia=0.01))
+    memory, torque = step(start, 0.7, 0.2)
+    for _ in range(5):
+        memory, _ = step(memory, 0.9, 0.25)
+    again = jax.jit(file["reset"])(memory, True)
+    assert float(step(again, 0.7, 0.2)[1]) == float(torque)
+    kept = file["reset"](memory, False)
+    assert all(np.array_equal(a, b) for a, b in zip(*map(jax.tree.leaves, (kept, memory)), strict=True))
+
+
+def rollout(file, p, n=200):
+    """A pendulum in place of a simulator: the sum of squares of its positions."""
+    armature = file["armature"](p)
+
+    def step(carry, k):
+        memory, q, v = carry
+        asked = jnp.where(k > 20, 0.5, 0.0) * jnp.sin(0.05 * k)
+        memory, torque = file["step"](p, memory, asked, q, v, H, inertia=0.02)
+        v = v + H * (torque - jnp.sin(q)) / (0.02 + armature)
+        return (memory, q + H * v, v), q
+
+    start = (file["init"](file["params"](), H), jnp.asarray(0.3), jnp.asarray(0.0))
+    return jnp.sum(jax.lax.scan(step, start, jnp.arange(n))[1] ** 2)
+
+
+def test_derivatives_in_every_number_are_those_of_differences():
+    file = made()
+    p = file["params"]()
+    value, slopes = jax.jit(lambda p: rollout(file, p)), jax.jit(jax.grad(lambda p: rollout(file, p)))(p)
+    told = 0
+    for path, x in p.items():
+        step = 1e-6 * max(abs(float(x)), 0.1)
+        apart = float(value({**p, path: x + step}) - value({**p, path: x - step})) / (2 * step)
+        assert float(slopes[path]) == pytest.approx(apart, rel=2e-6, abs=1e-6), path
+        told += abs(apart) > 1e-3
+    assert told >= 16
+    assert abs(float(slopes["drive.delay"])) > 1
+    assert abs(float(slopes["drive.slew"])) > 0.01
+
+
+def test_draws_have_the_fits_errors_and_stay_in_range():
+    errors = {"motor.resistance": 0.2, "friction.viscous": 0.01}
+    spread = Spread(errors=errors, correlation=[[1.0, 0.6], [0.6, 1.0]], held_out=0.004)
+    file = made(spread=spread)
+    keys = jax.random.split(jax.random.key(3), 4000)
+    drawn = jax.vmap(lambda key: file["draw"](key, randomise=("parameter_error",)))(keys)
+    R, B = np.asarray(drawn["motor.resistance"]), np.asarray(drawn["friction.viscous"])
+    assert R.std() == pytest.approx(0.2, rel=0.05)
+    assert np.corrcoef(R, B)[0, 1] == pytest.approx(0.6, abs=0.05)
+    assert np.ptp(drawn["motor.torque_constant"]) == 0
+    offset = jax.vmap(lambda key: file["draw"](key, randomise=("held_out",))["offset"])(keys)
+    assert np.std(offset) == pytest.approx(0.004 * np.sqrt(np.pi / 2), rel=0.05)
+    with pytest.raises(ValueError, match="unknown randomisation 'all'"):
+        file["draw"](keys[0], randomise=("all",))
+    with pytest.raises(ValueError, match="holds no numbers for 'held_out'"):
+        made()["draw"](keys[0], randomise=("held_out",))
+
+
+def test_a_delay_longer_than_the_line_is_said():
+    file = made()
+    longer = {**file["params"](), "drive.delay": jnp.asarray(0.5)}
+    with pytest.raises(ValueError, match=r"drive\.delay is 0\.5 s, and a line of 4 commands"):
+        file["init"](longer, H)
+    memory = file["init"](file["params"](), H)
+    _, torque = jax.jit(lambda p: file["step"](p, memory, 0.1, 0.0, 0.0, H, inertia=0.01))(longer)
+    assert np.isnan(torque), "inside jit nothing can be raised, and nothing is cut in silence"
+
+
+@pytest.fixture
+def in_mjx(tmp_path):
+    if importlib.util.find_spec("mujoco.mjx") is None:
+        unavailable("mujoco-mjx")
+    (tmp_path / "arm.xml").write_text(ARM)
+    return tmp_path / "arm.xml"
+
+
+def test_a_model_in_mjx_moves_as_in_mujoco(in_mjx, tmp_path):
+    """The very files: the model's motors, driven by the file beside it, in MJX and in C."""
+    import mujoco
+    from mujoco import mjx
+
+    edited = be.export({".*": LATE}, "jax@playground", into=in_mjx)
+    place, beside = edited.write(tmp_path / "new.xml")
+    space: dict = {}
+    exec(beside.read_text(), space)
+    model = mujoco.MjModel.from_xml_path(str(place))
+    robot = space["Robot"](model)
+    p = robot.params()
+    step = jax.jit(lambda data, u: robot.step(p, robot.prepare(mjx.put_model(model), p), data, u, 20))
+    data, one = mjx.make_data(model), mujoco.MjData(model)
+    assert space["RANGE"] == {"knee": (-1.0, 1.0)}
+    memory = jax.vmap(lambda p: space["init"](p, robot.dt))(p)
+    host = jax.jit(jax.vmap(lambda p, s, u, q, v, J: space["step"](p, s, u, q, v, robot.dt, inertia=J)))
+    for asked in (0.6, -0.4, 3.0):
+        data = step(data, jnp.asarray([asked]))
+        for _ in range(20):
+            u = np.clip([asked], -1.0, 1.0)
+            memory, torque = host(p, memory, u, one.qpos, one.qvel, robot.inertia)
+            one.ctrl[:] = torque
+            mujoco.mj_step(model, one)
+        np.testing.assert_allclose(data.qpos, one.qpos, atol=1e-12)
+    assert abs(one.qpos[0]) > 0.05
+    small = mujoco.MjModel.from_xml_string(place.read_text().replace("nuserdata", "nuser_body"))
+    with pytest.raises(ValueError, match='nuserdata="0"; expected'):
+        space["Robot"](small)
+
+
+@pytest.mark.proof
+def test_a_loss_over_a_robots_rollout_has_derivatives_in_every_number(in_mjx):
+    t = np.arange(60) * 4e-3
+    run = be.Rollout(in_mjx, {".*": LATE})
+    asked = 0.4 * np.sin(9 * t)[:, None]
+    value = jax.jit(lambda p: jnp.mean(run(asked, p, n_substeps=2) ** 2))
+    slopes = jax.jit(jax.grad(value))(run.params)
+    for path in ("motor.resistance", "drive.delay", "friction.load_motor", "motor.rotor_inertia"):
+        x = run.params[path]
+        step = 1e-6 * float(x[0])
+        apart = float(value({**run.params, path: x + step}) - value({**run.params, path: x - step})) / (
+            2 * step
+        )
+        assert float(slopes[path][0]) == pytest.approx(apart, rel=1e-5), path
+    with pytest.raises(InvalidValue, match=r"expected \(n, 1\), a column for each of knee"):
+        run(np.zeros((5, 2)))
+
+
+def test_what_mjx_leaves_out_is_a_finding(tmp_path):
+    import mujoco
+
+    late = ARM.replace('kp="20"', 'kp="20" delay="0.006" nsample="4"')
+    (found,) = mjx_findings(mujoco.MjModel.from_xml_string(late))
+    assert found.code == "mjx_ignores"
+    assert "the delay of an actuator" in found.text
+    assert mjx_findings(mujoco.MjModel.from_xml_string(ARM)) == []
+    (tmp_path / "late.xml").write_text(late)
+    (row,) = be.explain(tmp_path / "late.xml")
+    assert "mjx_ignores" in [f.code for f in row.findings]
+    motor = export(LATE, "mujoco", joint="knee", replay=False).text
+    codes = [f.code for f in mjx_findings(mujoco.MjModel.from_xml_string(motor))]
+    assert "mjx_refuses" in codes
+
+
+def test_what_cannot_go_into_a_model_is_refused(tmp_path):
+    (tmp_path / "arm.xml").write_text(ARM)
+    with pytest.raises(InvalidValue, match="jax@plain has no model to go into"):
+        be.export({".*": LATE}, "jax", into=tmp_path / "arm.xml")
+    two = ARM.replace(
+        "</body></worldbody>",
+        '<body pos=".2 0 0"><joint name="toe" axis="0 1 0"/><geom size=".01"/></body></body></worldbody>',
+    )
+    two = two.replace("</actuator>", '<position joint="toe" kp="2"/></actuator>')
+    (tmp_path / "two.xml").write_text(two)
+    other = be.Actuator.read("mx-106/m1")
+    with pytest.raises(InvalidValue, match=r"toe has other parts than knee|knee has other parts than toe"):
+        be.export({"knee": LATE, "toe": other}, "jax@mjx", into=tmp_path / "two.xml")
