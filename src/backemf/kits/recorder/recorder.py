@@ -18,9 +18,10 @@ from ...logs.read import read
 from ...logs.robot import Robot
 from ...options import takes
 from ...physics.bench import Bench
+from ...planning.arm_paths import arm_problems
 from ...planning.motions import Motions, SafetyLimits, usual
 from ...planning.plan_options import with_limits
-from .arm_motions import arm_motions, arm_problems, robot_of
+from .arm_motions import arm_motions, robot_of
 from .buses import BUSES, BusError, BusServo
 from .partner import Guardian, GuardianLost, signals_as_interruptions
 from .preflight import briefing, postures, problems, watch_limits, zero_of
