@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -67,10 +69,11 @@ def motion_path(robot: Robot, motion: Motion, stands: np.ndarray) -> np.ndarray:
     for k, name in enumerate(robot.names):
         if (track := motion.track(name)) is not None:
             played[:, k] = track.at(t)
-    return np.concatenate([straight_way(stands, played[0]), played, straight_way(played[-1], stands)])
+    path = [stands, *played, stands]
+    return np.concatenate([straight_way(a, b) for a, b in itertools.pairwise(path)])  # jumps pass what is between
 
 
 def straight_way(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Postures from one to another, all joints in step, as the recorder goes there."""
-    n = max(int(np.max(np.abs(b - a)) / STEP), 1)
+    n = max(math.ceil(float(np.max(np.abs(b - a))) / STEP), 1)
     return a + np.linspace(0.0, 1.0, n + 1)[:, None] * (b - a)

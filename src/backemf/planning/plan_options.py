@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -59,6 +59,17 @@ def parse_limits(texts: list[str] | None) -> SafetyLimits:
     return with_limits(texts, SafetyLimits())
 
 
+SPARE = 1.2
+"""A current that is so many times the sheet's at stall is no motion any more: supplies and sheets are a little
+off."""
+
+
+def sheet_current(sheet: Datasheet) -> float | None:
+    """What a part's current may be, by its sheet [A]; None where that does not say its current at stall."""
+    stall = sheet.value("stall_current")
+    return None if stall is None else round(SPARE * stall, 3)
+
+
 def parse_posture(text: str) -> dict[str, float]:
     """ "a=0.5,b=-90deg" -> {"a": 0.5, "b": -1.57...} [rad]."""
     from ..signal.words import si
@@ -90,15 +101,27 @@ class PlanOptions(Options):
 
     situation: ClassVar[str] = "the servo carries a {}"
 
-    joint: str = option(default="", help="Which joint of the robot.", applies_to=ROBOT)
+    joint: str = option(default="", help="One joint of the robot; all of them unless given.", applies_to=ROBOT)
+    joints: str | Sequence[str] = option(
+        default=(),
+        help="Some joints of the robot: shoulder_lift,elbow_flex; all but grippers unless given.",
+        parse=parse_targets,
+        applies_to=ROBOT,
+    )
     posture: Mapping[str, float] | None = option(
         default=None,
-        help="Where the robot's other joints stand [rad]: shoulder_lift=-0.5,elbow_flex=1.",
+        help="Where the robot stands [rad]: shoulder_lift=-0.5,elbow_flex=1; 0 unless given. There every"
+        " motion begins and ends, and there the others stay while one joint is planned alone.",
         parse=parse_posture,
         typed="",
         applies_to=ROBOT,
     )
-    seconds: float = option(default=20.0, help="How long the motions last together [s].")
+    table: float | None = option(
+        default=None, help="Height of a table in the robot's model [m].", applies_to=ROBOT
+    )
+    seconds: float | None = option(
+        default=None, help="How long the motions last together [s]: 20, of a whole robot 120 unless given."
+    )
     target: str | Sequence[str] = option(
         default=(),
         help="What is looked for: friction, motor, friction.static, ...; everything unless given.",
@@ -134,3 +157,6 @@ class PlanOptions(Options):
         cli=HIDDEN,
     )
     seed: int = option(default=0, help="Seed of the draws over which the choice is good.", least=0)
+    progress: Callable[[str, float], None] | None = option(
+        default=None, help="Is called with what is being done, and which share of it is.", cli=HIDDEN
+    )
