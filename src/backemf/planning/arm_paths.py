@@ -36,10 +36,11 @@ def arm_problems(
     stands = np.array([here.get(name, others[name]) for name in robot.names])
     for motion in motions.motions:
         path = motion_path(robot, motion, stands)
-        for k, name in enumerate(robot.names):
-            joint, low, high = robot.joint(name), float(path[:, k].min()), float(path[:, k].max())
-            if name not in motion.tracks and "*" not in motion.tracks:
+        for name in robot.names:
+            joint, asked = robot.joint(name), motion.sample(name)[1]
+            if not len(asked):
                 continue
+            low, high = float(asked.min()), float(asked.max())
             if (joint.low is not None and low < joint.low) or (joint.high is not None and high > joint.high):
                 yield (
                     f"{motion.name} takes {name} to {low:.3f} .. {high:.3f} rad, and its range in the model"
@@ -70,7 +71,9 @@ def motion_path(robot: Robot, motion: Motion, stands: np.ndarray) -> np.ndarray:
         if (track := motion.track(name)) is not None:
             played[:, k] = track.at(t)
     path = [stands, *played, stands]
-    return np.concatenate([straight_way(a, b) for a, b in itertools.pairwise(path)])  # jumps pass what is between
+    return np.concatenate(
+        [straight_way(a, b) for a, b in itertools.pairwise(path)]
+    )  # jumps pass what is between
 
 
 def straight_way(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,5 +1,5 @@
-"""`plan`: the short motions whose logs will tell most of a servo, on a bench, as one joint of a robot or in all
-of them, and what errors to expect."""
+"""`plan`: the short motions whose logs will tell most of a servo, on a bench or in the joints of a robot, and
+what errors to expect of them."""
 
 from __future__ import annotations
 

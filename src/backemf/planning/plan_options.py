@@ -59,15 +59,22 @@ def parse_limits(texts: list[str] | None) -> SafetyLimits:
     return with_limits(texts, SafetyLimits())
 
 
-SPARE = 1.2
-"""A current that is so many times the sheet's at stall is no motion any more: supplies and sheets are a little
-off."""
+REVERSED = 2.0
+"""Times its current at stall that a motor draws at most, where it is reversed at full speed."""
 
 
-def sheet_current(sheet: Datasheet) -> float | None:
-    """What a part's current may be, by its sheet [A]; None where that does not say its current at stall."""
-    stall = sheet.value("stall_current")
-    return None if stall is None else round(SPARE * stall, 3)
+def sheet_current(sheet: Datasheet, volts: float | None = None) -> float | None:
+    """What a part's current may be, by its sheet; more than that is no motion.
+
+    Args:
+        sheet: of the part.
+        volts: its supply [V]; the sheet's own unless given.
+
+    Returns:
+        The limit [A]; None where the sheet does not say its current at stall.
+    """
+    stall = sheet.get("stall_current", volts)
+    return None if stall is None else round(REVERSED * stall.value, 3)
 
 
 def parse_posture(text: str) -> dict[str, float]:
@@ -101,7 +108,9 @@ class PlanOptions(Options):
 
     situation: ClassVar[str] = "the servo carries a {}"
 
-    joint: str = option(default="", help="One joint of the robot; all of them unless given.", applies_to=ROBOT)
+    joint: str = option(
+        default="", help="One joint of the robot; all of them unless given.", applies_to=ROBOT
+    )
     joints: str | Sequence[str] = option(
         default=(),
         help="Some joints of the robot: shoulder_lift,elbow_flex; all but grippers unless given.",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..errors import InvalidValue, UnknownName
 from ..findings import Finding, finding
 from ..identify.parameters import FreeParameters, Parameter, default_paths, priors
 from ..identify.plants.robot_plant import ALIKE
+from ..identify.problem import with_inertia_for
 from ..identify.uncertainty import inverse
 from ..logs.log import several
 from ..logs.robot import Robot
@@ -56,8 +57,8 @@ SECONDS = 120.0
 REACH = 0.6
 """How far a joint goes either way [rad]."""
 FAR, DRAWS, TRIED = 1.2, 96, 12
-"""How far from where it stands a joint is taken to be loaded [rad]; postures that are drawn, and those of them
-that are looked at closely."""
+"""How far from where it stands a joint is taken to be loaded [rad]; postures that are drawn, and those that
+are looked at closely."""
 NEAR = 0.01
 """What a robot keeps from itself and the table on its ways [m]: models and zeros are a little off."""
 HOLD, SAG = 0.5, 0.1
@@ -113,7 +114,7 @@ class RobotScene:
         return low, high if limits.position_high is None else min(high, limits.position_high)
 
     def strength(self) -> np.ndarray:
-        """What the joints' servos can hold without giving way by much [N m], and their stiffness [N m/rad]."""
+        """What the joints' servos hold without giving way by much [N m], and their stiffness [N m/rad]."""
         laws = [JointLaw.of(self.actuators[joint]) for joint in self.joints]
         return np.array(
             [(min(HOLD * law.stall_torque, SAG * law.stiffness), law.stiffness) for law in laws]
@@ -206,7 +207,15 @@ def _by_name(robot: Robot, posture: np.ndarray) -> dict[str, float]:
 
 
 def join_motions(motions: Sequence[Motion], joint: str) -> list[tuple[float, float]]:
-    """Motions of a joint one after the other, with ways between them, as points (time [s], position [rad])."""
+    """Motions of a joint one after the other, with ways between them, as points.
+
+    Args:
+        motions: each with a track of the joint.
+        joint: its name.
+
+    Returns:
+        (time [s], position [rad]) of each point; lines join them.
+    """
     points: list[tuple[float, float]] = []
     for motion in motions:
         own = list(_points(motion.tracks[joint], motion.duration))
@@ -269,7 +278,9 @@ def together(scene: RobotScene, stations: Sequence[JointStation], seconds: float
             path = np.tile(scene.home, (len(t) + 1, 1))
             for joint, place in zip(scene.joints, scene.places, strict=True):
                 path[1:, place] = motion.tracks[joint].at(t)
-            ways = np.vstack([straight_way(scene.home, path[1]), path[1:], straight_way(path[-1], scene.home)])
+            ways = np.vstack(
+                [straight_way(scene.home, path[1]), path[1:], straight_way(path[-1], scene.home)]
+            )
             if not scene.holds(path[1::10]).all() or not scene.is_free(ways):
                 break
         else:
@@ -388,6 +399,7 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
     for k, joint in enumerate(scene.joints):
         say(f"a posture for {joint}", 0.2 * k / n)
         stations.append(find_station(scene, joint, postures))
+    scene = _with_rotors(scene, stations)
     share = TOGETHER if n > 1 else 0.0
     at_once = together(scene, stations, round(0.5 * share * seconds, 3)) if share else []
     each = (seconds - sum(motion.duration for motion in at_once)) / n
@@ -433,15 +445,17 @@ def _scene(actuator: Actuator, robot: Robot, after: Fit | None, options: PlanOpt
     )
 
 
-def _look(
-    scene: RobotScene, joint: str, benches: Sequence[Bench], motions: Sequence[Motion], options: PlanOptions
-) -> Outlook:
-    """What motions of a joint tell, as a fit of the robot sees them: by positions alone."""
-    actuator = scene.actuators[joint]
-    return outlook(actuator, benches[0], motions, joint=joint, benches=benches, **_seen(actuator, options))
+def _with_rotors(scene: RobotScene, stations: Sequence[JointStation]) -> RobotScene:
+    """With one rotor inertia to start from where nobody says any: such servos move the heaviest joint too."""
+    load = max(float(np.min(station.bench.inertia_at({}))) for station in stations)
+    actuators = {
+        joint: one if one.motor.rotor_inertia else with_inertia_for(one, load)
+        for joint, one in scene.actuators.items()
+    }
+    return replace(scene, actuators=actuators)
 
 
-def _seen(actuator: Actuator, options: PlanOptions) -> dict[str, object]:
+def _seen(actuator: Actuator, options: PlanOptions) -> dict[str, Any]:
     """Keywords of `outlook` for a joint of a robot: a fit of robots does not look at currents."""
     paths = default_paths(actuator)
     paths += ["drive.firmware_gain"] * ("drive.firmware_gain" in priors(actuator, options.prior))
@@ -474,7 +488,9 @@ def _recordings(
     costs = np.vstack([lasts, heat.of[:, feasible]])
     budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
     targets = wanted_places(look, several(options.target))
-    choice = choice_of(look, feasible, look.draws(N_DRAWS, options.seed), look.problem.free.precision, targets)
+    choice = choice_of(
+        look, feasible, look.draws(N_DRAWS, options.seed), look.problem.free.precision, targets
+    )
     kinds = [kind(look.motions[k]) for k in feasible]
     first = [[i for i, name in enumerate(kinds) if name == wanted] for wanted in KINDS]
     picked = [look.motions[feasible[k]] for k in choose(choice, budget, first)]
@@ -494,7 +510,8 @@ def _recordings(
         if mine := picked[part::n]:
             points = join_motions(mine, joint)
             tracks = {**still, joint: _track(points)}
-            made.append(Motion(name=f"{joint}-{part}", duration=round(points[-1][0], 6), tracks=tracks))
+            lasts = math.ceil(100.0 * points[-1][0]) / 100.0
+            made.append(Motion(name=f"{joint}-{part}", duration=lasts, tracks=tracks))
     return made
 
 
@@ -515,7 +532,9 @@ def _joint_plan(
             stands[robot.place(name)] = float(track.at(np.zeros(1))[0])
         bench = joint_bench(robot, joint, _by_name(robot, stands))
         benches.append(bench if bench.kind == station.bench.kind else station.bench)
-    look = _look(scene, joint, benches, mine, options)
+    actuator = scene.actuators[joint]
+    seen = _seen(actuator, options)
+    look = outlook(actuator, station.bench, mine, joint=joint, benches=benches, **seen)
     before = known_precision(look, None if after is None else of_joint(after, joint))
     xs = look.draws(N_DRAWS, options.seed)
     wanted = wanted_places(look, several(options.target))
@@ -568,7 +587,7 @@ def _assemble(
     motions = tuple(replace(motion, name=numbered[motion.name]) for motion in recordings)
     targets = several(options.target)
     note = f"planned for {', '.join(targets) or 'all'} of {', '.join(scene.joints)}"
-    played = Motions(motions=motions, limits=scene.limits, note=note)
+    played = Motions(motions=motions, limits=options.limits or SafetyLimits(), note=note)
     here = _by_name(scene.robot, scene.home)
     if problems := list(arm_problems(scene.robot, played, here, scene.table)):
         raise InvalidValue("\n".join(problems))
@@ -590,7 +609,9 @@ def _assemble(
         foreseen += [
             replace(foresee(part.look, k, numbered[name]), joint=joint) for k, name in enumerate(part.motions)
         ]
-    ends = [(_posture_at(scene, motion, 0.0), _posture_at(scene, motion, motion.duration)) for motion in motions]
+    ends = [
+        (_posture_at(scene, motion, 0.0), _posture_at(scene, motion, motion.duration)) for motion in motions
+    ]
     ways = sum(
         scene.limits.way_time(float(np.abs(end - scene.home).max())) + SETTLE for pair in ends for end in pair
     )
