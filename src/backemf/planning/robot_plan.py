@@ -165,11 +165,11 @@ def find_station(scene: RobotScene, joint: str, postures: np.ndarray) -> JointSt
         q = np.linspace(centre - reach, centre + reach, 9)
         return float(max(abs(bench.load(x, 0.0, {})) for x in q))
 
-    most = max(load(bench, p[place], REACH) for bench, p in zip(benches, postures, strict=True)) + 1e-3
+    most = float(scene.strength()[0, scene.joints.index(joint)])
 
     def worth(k: int, centre: float, reach: float) -> float:
-        far = float(np.abs(postures[k] - scene.home).max())
-        return reach / REACH + load(benches[k], centre, reach) / most - 0.2 * far
+        far, carried = float(np.abs(postures[k] - scene.home).max()), load(benches[k], centre, reach)
+        return reach / REACH + (carried / most if carried <= most else -1.0) - 0.2 * far
 
     def first_worth(k: int) -> float:
         return worth(k, float(postures[k][place]), REACH)
@@ -193,7 +193,7 @@ def find_station(scene: RobotScene, joint: str, postures: np.ndarray) -> JointSt
     for _, station in sorted(stations, key=lambda one: one[0], reverse=True):
         ends = station.posture + np.outer([-station.reach, station.reach], np.eye(len(scene.home))[place])
         path = np.vstack([straight_way(scene.home, station.posture), straight_way(*ends)])
-        if scene.holds(ends).all() and scene.is_free(path):
+        if scene.holds(straight_way(*ends)).all() and scene.is_free(path):
             return station
     raise InvalidValue(
         f"{joint} has no room to move from where the robot stands"
@@ -255,19 +255,19 @@ def _seam(motion: Motion, joint: str) -> float:
     return abs(last - first) / INNER_SPEED + REST
 
 
-def together(scene: RobotScene, stations: Sequence[JointStation], seconds: float) -> list[Motion]:
+def together(scene: RobotScene, postures: np.ndarray, seconds: float) -> list[Motion]:
     """All joints at once, as waves and slowly, where nothing touches; none where something always does.
 
     Args:
         scene: the robot where it stands.
-        stations: whose postures are tried, beside that in which it stands.
+        postures: about which they may move; the nearest to where it stands come first [rad].
         seconds: of each motion [s].
 
     Returns:
         Two motions, or none.
     """
-    middle = np.mean([station.posture for station in stations], axis=0)
-    for size, posture in itertools.product(SWINGS, (middle, *(one.posture for one in stations), scene.home)):
+    far = np.abs(postures - scene.home).max(axis=1)
+    for size, posture in itertools.product(SWINGS, postures[np.argsort(far)][:TRIED]):
         centres = {}
         for joint, place in zip(scene.joints, scene.places, strict=True):
             low, high = scene.range_of(joint)
@@ -401,7 +401,7 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
         stations.append(find_station(scene, joint, postures))
     scene = _with_rotors(scene, stations)
     share = TOGETHER if n > 1 else 0.0
-    at_once = together(scene, stations, round(0.5 * share * seconds, 3)) if share else []
+    at_once = together(scene, postures, round(0.5 * share * seconds, 3)) if share else []
     each = (seconds - sum(motion.duration for motion in at_once)) / n
     recordings: list[Motion] = []
     for k, station in enumerate(stations):
