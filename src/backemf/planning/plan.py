@@ -31,6 +31,7 @@ from .family import SHY, HeatBudget, MotionRange, extremes, family, heat_of, not
 from .motions import EVERY, Motion, Motions, SafetyLimits, Track
 from .outlook import Outlook, Sensing, outlook
 from .plan_options import PlanOptions
+from .stations import CLEAR, NARROW
 
 SECONDS = 20.0
 """Of all motions together, unless told [s]."""
@@ -200,7 +201,7 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
         (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, options.after)
     )
     _check_given(actuator, bench, options.seconds)
-    if type(bench) is Robot and not options.joint:
+    if isinstance(bench, Robot) and not options.joint:
         from .robot_plan import plan_robot
 
         options.check("robot")
@@ -515,12 +516,6 @@ def foresee(look: Outlook, k: int, name: str) -> ForeseenMotion:
         current=np.where(asked["enabled"] > 0.5, seen[:, 1], 0.0),
         enabled=asked["enabled"],
     )
-
-
-CLEAR = 0.05
-"""Kept from where a robot would touch something, since models and zeros are a little off [rad]."""
-NARROW = 0.1
-"""Less than this is no range to plan in [rad]."""
 
 
 def on_robot(

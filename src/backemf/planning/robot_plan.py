@@ -7,11 +7,10 @@ joint without torque would fall.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,25 +18,21 @@ from ..datasheets.datasheet import Datasheet
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding, finding
 from ..identify.parameters import FreeParameters, Parameter, default_paths, priors
-from ..identify.plants.robot_plant import ALIKE
+from ..identify.plants.robot_plant import ALIKE, lossless
 from ..identify.problem import with_inertia_for
 from ..identify.uncertainty import inverse
 from ..logs.log import several
 from ..logs.robot import Robot
-from ..mujoco.robot.robot_motion import first_touch, joint_bench, posture_of, room, static_loads
+from ..mujoco.robot.robot_motion import joint_bench, posture_of, room
 from ..physics.actuator import Actuator
-from ..physics.bench import Bench
-from ..physics.joint_law import JointLaw
 from ..results.fit_result import Fit
-from .arm_paths import arm_problems, straight_way
+from .arm_paths import arm_problems
 from .choose import Budget, MotionChoice, choose
 from .motions import SETTLE, Motion, Motions, SafetyLimits, Track
 from .outlook import Outlook, Sensing, outlook, sandwich
 from .plan import (
-    CLEAR,
     LEFT,
     N_DRAWS,
-    NARROW,
     ExpectedParameter,
     Plan,
     choice_of,
@@ -51,159 +46,21 @@ from .plan import (
     with_planned_friction,
 )
 from .plan_options import PlanOptions, sheet_current
+from .rehearsal import rehearse
+from .stations import REACH, JointStation, RobotScene, by_name, find_station, together
 
 SECONDS = 120.0
 """Of all motions together, unless told [s]."""
-REACH = 0.6
-"""How far a joint goes either way [rad]."""
-FAR, DRAWS, TRIED = 1.2, 96, 12
-"""How far from where it stands a joint is taken to be loaded [rad]; postures that are drawn, and those that
-are looked at closely."""
-NEAR = 0.01
-"""What a robot keeps from itself and the table on its ways [m]: models and zeros are a little off."""
-HOLD, SAG = 0.5, 0.1
-"""Share of its stall torque that a servo may have to hold, and how far it may give way meanwhile [rad]."""
-TOGETHER, SWINGS = 0.2, (0.3, 0.2, 0.1)
-"""Share of the time in which all joints move at once, and how far they do, the first that nothing forbids
-[rad]."""
+TOGETHER = 0.2
+"""Share of the time in which all joints move at once."""
 LONGEST_PART = 30.0
 """Of one recording [s]; what is more is another."""
-KINDS = ("slow", "breakaway", "hold", "steps", "reversals")
+KINDS = ("slow", "steps", "hold", "breakaway", "reversals")
 """What every joint does once, time allowing: slowly across its load, held there, and jumps both ways."""
 INNER_SPEED, REST, JUMP = 1.0, 0.2, 1e-4
 """Of the ways from one motion to the next [rad/s], the rest before it [s], and how long a jump takes [s]."""
 FINE = 0.01
 """Between the points of a command in words [s]."""
-
-
-class JointStation(NamedTuple):
-    """Where a joint is moved."""
-
-    joint: str
-    posture: np.ndarray
-    """Of all joints in the robot's order, this one in the middle of its motions [rad]."""
-    reach: float
-    """How far it goes either way [rad]."""
-    bench: Bench
-    cut: str
-    """What it would touch beyond, in words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RobotScene:
-    """A robot where it stands, with what its servos can hold and what it must not touch."""
-
-    robot: Robot
-    joints: tuple[str, ...]
-    home: np.ndarray
-    """Where all joints stand [rad]."""
-    actuators: Mapping[str, Actuator]
-    table: float | None
-    limits: SafetyLimits
-
-    @property
-    def places(self) -> list[int]:
-        return [self.robot.place(joint) for joint in self.joints]
-
-    def range_of(self, joint: str) -> tuple[float, float]:
-        """Where limits and model let a joint go [rad]; the model's ends at a distance."""
-        one, limits = self.robot.joint(joint), self.limits
-        low = -math.inf if one.low is None else one.low + CLEAR
-        high = math.inf if one.high is None else one.high - CLEAR
-        low = low if limits.position_low is None else max(low, limits.position_low)
-        return low, high if limits.position_high is None else min(high, limits.position_high)
-
-    def strength(self) -> np.ndarray:
-        """What the joints' servos hold without giving way by much [N m], and their stiffness [N m/rad]."""
-        laws = [JointLaw.of(self.actuators[joint]) for joint in self.joints]
-        return np.array(
-            [(min(HOLD * law.stall_torque, SAG * law.stiffness), law.stiffness) for law in laws]
-        ).T
-
-    def holds(self, postures: np.ndarray) -> np.ndarray:
-        """Which postures the servos can hold."""
-        loads = np.abs(static_loads(self.robot, postures)[:, self.places])
-        return (loads <= self.strength()[0]).all(axis=1)
-
-    def is_free(self, path: np.ndarray) -> bool:
-        """Whether nothing comes near anything along postures that begin where the robot stands; neither as
-        they are asked for nor as weights pull them down."""
-        sagged = path.copy()
-        sagged[1:, self.places] -= (static_loads(self.robot, path)[:, self.places] / self.strength()[1])[1:]
-        ways = ((path, NEAR), (path, 0.0), (sagged, 0.0))
-        return all(first_touch(self.robot, way, self.table, clear) is None for way, clear in ways)
-
-    def draw(self, seed: int) -> np.ndarray:
-        """Postures that can be held: where it stands, and others not far away."""
-        rng, drawn = np.random.default_rng(seed), np.tile(self.home, (DRAWS, 1))
-        for joint, place in zip(self.joints, self.places, strict=True):
-            low, high = self.range_of(joint)
-            low, high = max(low, self.home[place] - FAR), min(high, self.home[place] + FAR)
-            drawn[:, place] = rng.uniform(low, high, DRAWS) if low < high else self.home[place]
-        return np.vstack([self.home, drawn[self.holds(drawn)]])
-
-
-def find_station(scene: RobotScene, joint: str, postures: np.ndarray) -> JointStation:
-    """Where a joint has room, much to carry, and a way that is short and free.
-
-    Args:
-        scene: the robot where it stands.
-        joint: its name.
-        postures: of all joints, to choose from; the first is where the robot stands [rad].
-
-    Returns:
-        The best of them.
-
-    Raises:
-        InvalidValue: the joint has no room in any.
-    """
-    place = scene.robot.place(joint)
-    low, high = scene.range_of(joint)
-    benches = [joint_bench(scene.robot, joint, _by_name(scene.robot, posture)) for posture in postures]
-
-    def load(bench: Bench, centre: float, reach: float) -> float:
-        q = np.linspace(centre - reach, centre + reach, 9)
-        return float(max(abs(bench.load(x, 0.0, {})) for x in q))
-
-    most = float(scene.strength()[0, scene.joints.index(joint)])
-
-    def worth(k: int, centre: float, reach: float) -> float:
-        far, carried = float(np.abs(postures[k] - scene.home).max()), load(benches[k], centre, reach)
-        return reach / REACH + (carried / most if carried <= most else -1.0) - 0.2 * far
-
-    def first_worth(k: int) -> float:
-        return worth(k, float(postures[k][place]), REACH)
-
-    best = sorted(range(len(postures)), key=first_worth, reverse=True)[:TRIED]
-    stations, least = list[tuple[float, JointStation]](), ""
-    for k in dict.fromkeys([*best, 0]):
-        free = room(scene.robot, joint, _by_name(scene.robot, postures[k]), scene.table)
-        a = max(low, free.low + CLEAR) if free.below and free.low is not None else low
-        b = min(high, free.high - CLEAR) if free.above and free.high is not None else high
-        reach = min(REACH, 0.5 * (b - a))
-        cut = " and ".join(words for words in (free.below, free.above) if words)
-        if 2.0 * reach < NARROW:
-            least = f"{max(b - a, 0.0):.2f} rad{f', since {cut}' if cut else ''}"
-            continue
-        centre = float(np.clip(postures[k][place], a + reach, b - reach))
-        posture = postures[k].copy()
-        posture[place] = centre
-        station = JointStation(joint, posture, reach, benches[k], cut if reach < REACH else "")
-        stations.append((worth(k, centre, reach), station))
-    for _, station in sorted(stations, key=lambda one: one[0], reverse=True):
-        ends = station.posture + np.outer([-station.reach, station.reach], np.eye(len(scene.home))[place])
-        path = np.vstack([straight_way(scene.home, station.posture), straight_way(*ends)])
-        if scene.holds(straight_way(*ends)).all() and scene.is_free(path):
-            return station
-    raise InvalidValue(
-        f"{joint} has no room to move from where the robot stands"
-        f" ({least or 'every way that was tried touches something or is too heavy to hold'});"
-        " move the robot elsewhere (--posture, --table), or leave the joint out (--joints)"
-    )
-
-
-def _by_name(robot: Robot, posture: np.ndarray) -> dict[str, float]:
-    return {name: float(q) for name, q in zip(robot.names, posture, strict=True)}
 
 
 def join_motions(motions: Sequence[Motion], joint: str) -> list[tuple[float, float]]:
@@ -253,61 +110,6 @@ def _seam(motion: Motion, joint: str) -> float:
     """About how long the way from a motion to the next takes [s]."""
     first, *_, last = (q for _, q in _points(motion.tracks[joint], motion.duration))
     return abs(last - first) / INNER_SPEED + REST
-
-
-def together(scene: RobotScene, postures: np.ndarray, seconds: float) -> list[Motion]:
-    """All joints at once, as waves and slowly, where nothing touches; none where something always does.
-
-    Args:
-        scene: the robot where it stands.
-        postures: about which they may move; the nearest to where it stands come first [rad].
-        seconds: of each motion [s].
-
-    Returns:
-        Two motions, or none.
-    """
-    far = np.abs(postures - scene.home).max(axis=1)
-    for size, posture in itertools.product(SWINGS, postures[np.argsort(far)][:TRIED]):
-        centres = {}
-        for joint, place in zip(scene.joints, scene.places, strict=True):
-            low, high = scene.range_of(joint)
-            centres[joint] = float(np.clip(posture[place], low + size, max(high - size, low + size)))
-        motions = [_waves(centres, size, seconds), _slow_together(centres, size, seconds)]
-        t = np.arange(0.0, seconds, 0.02)
-        for motion in motions:
-            path = np.tile(scene.home, (len(t) + 1, 1))
-            for joint, place in zip(scene.joints, scene.places, strict=True):
-                path[1:, place] = motion.tracks[joint].at(t)
-            ways = np.vstack(
-                [straight_way(scene.home, path[1]), path[1:], straight_way(path[-1], scene.home)]
-            )
-            if not scene.holds(path[1::10]).all() or not scene.is_free(ways):
-                break
-        else:
-            return motions
-    return []
-
-
-def _waves(centres: Mapping[str, float], size: float, seconds: float) -> Motion:
-    tracks = {
-        name: Track(
-            command=f"chirp amplitude={size:.6g}rad low={0.3 + 0.05 * k:g}Hz high={1.5 + 0.2 * k:g}Hz"
-            f" duration={seconds:.6g}s offset={centre:.6g}rad"
-        )
-        for k, (name, centre) in enumerate(centres.items())
-    }
-    return Motion(name="together", duration=seconds, tracks=tracks)
-
-
-def _slow_together(centres: Mapping[str, float], size: float, seconds: float) -> Motion:
-    """Slow triangles, no two of the same period: each joint turns about while the others load it anew."""
-    tracks = {}
-    for k, (name, centre) in enumerate(centres.items()):
-        n = k + 2  # turns
-        shares = [0.0, *((-1.0) ** (i + k) for i in range(n)), 0.0]
-        times = [0.0, *((i + 0.5) * seconds / n for i in range(n)), seconds]
-        tracks[name] = _track([(t, centre + size * x) for t, x in zip(times, shares, strict=True)])
-    return Motion(name="slow-together", duration=seconds, tracks=tracks)
 
 
 @dataclass(kw_only=True)
@@ -397,7 +199,7 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
     n = len(scene.joints)
     stations = []
     for k, joint in enumerate(scene.joints):
-        say(f"a posture for {joint}", 0.2 * k / n)
+        say(f"a posture for {joint}", 0.15 * k / n)
         stations.append(find_station(scene, joint, postures))
     scene = _with_rotors(scene, stations)
     share = TOGETHER if n > 1 else 0.0
@@ -405,12 +207,12 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
     each = (seconds - sum(motion.duration for motion in at_once)) / n
     recordings: list[Motion] = []
     for k, station in enumerate(stations):
-        say(f"motions of {station.joint}", 0.2 + 0.6 * k / n)
+        say(f"motions of {station.joint}", 0.15 + 0.35 * k / n)
         recordings += _recordings(scene, station, each, options)
     recordings += at_once
     parts = []
     for k, station in enumerate(stations):
-        say(f"errors of {station.joint}", 0.8 + 0.2 * k / n)
+        say(f"what tells of {station.joint}", 0.5 + 0.1 * k / n)
         parts.append(_joint_plan(scene, station, recordings, options, after))
     ordered = [recordings[k] for k in order(parts, recordings)]
     return _assemble(scene, parts, ordered, options)
@@ -418,9 +220,9 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
 
 def _scene(actuator: Actuator, robot: Robot, after: Fit | None, options: PlanOptions) -> RobotScene:
     """The robot where it stands, and who moves."""
-    names = several(options.joints) or tuple(
-        joint.name for joint in robot.joints if not joint.tool and joint.motion == "rotary"
-    )
+    words = [word.strip() for text in several(options.joints) for word in text.split(",")]
+    usual = [joint.name for joint in robot.joints if not joint.tool and joint.motion == "rotary"]
+    names = [word for word in words if word] or usual
     for name in names:
         if name not in robot.names:
             raise UnknownName(f"joint of {robot.name}", name, robot.names)
@@ -433,8 +235,9 @@ def _scene(actuator: Actuator, robot: Robot, after: Fit | None, options: PlanOpt
         )
         for name in names
     }
+    actuators = {name: lossless(one) for name, one in actuators.items()}
     limits = options.limits or SafetyLimits()
-    sheet = options.prior if type(options.prior) is Datasheet else None
+    sheet = options.prior if isinstance(options.prior, Datasheet) else None
     amperes = None if sheet is None else sheet_current(sheet)
     if amperes is not None and limits.current is None:
         limits = replace(limits, currents=dict.fromkeys(names, amperes) | dict(limits.currents))
@@ -530,7 +333,7 @@ def _joint_plan(
         stands = scene.home.copy()
         for name, track in motion.tracks.items():
             stands[robot.place(name)] = float(track.at(np.zeros(1))[0])
-        bench = joint_bench(robot, joint, _by_name(robot, stands))
+        bench = joint_bench(robot, joint, by_name(robot, stands))
         benches.append(bench if bench.kind == station.bench.kind else station.bench)
     actuator = scene.actuators[joint]
     seen = _seen(actuator, options)
@@ -588,7 +391,7 @@ def _assemble(
     targets = several(options.target)
     note = f"planned for {', '.join(targets) or 'all'} of {', '.join(scene.joints)}"
     played = Motions(motions=motions, limits=options.limits or SafetyLimits(), note=note)
-    here = _by_name(scene.robot, scene.home)
+    here = by_name(scene.robot, scene.home)
     if problems := list(arm_problems(scene.robot, played, here, scene.table)):
         raise InvalidValue("\n".join(problems))
     groups: dict[object, list[JointPlan]] = {}
@@ -600,12 +403,17 @@ def _assemble(
         for equals in groups.values()
         for part, expected in zip(equals, group_errors(equals), strict=True)
     }
+    say = options.progress or (lambda text, share: None)
+    stated = rehearse(
+        scene.robot, scene.actuators, motions, options, lambda text, share: say(text, 0.6 + 0.4 * share)
+    )
     rows, foreseen = list[ExpectedParameter](), []
     for part in parts:
         joint = part.station.joint
         known = part.look.relative(part.look.problem.first, inverse(part.before))
-        mine = expect(part.look, errors[joint], known)
-        rows += [replace(row, joint=joint) for row in mine]
+        for row in expect(part.look, errors[joint], known):
+            error = max(row.relative_error, _beside(stated.get((joint, row.path), 0.0), row.before))
+            rows.append(replace(row, joint=joint, relative_error=error))
         foreseen += [
             replace(foresee(part.look, k, numbered[name]), joint=joint) for k, name in enumerate(part.motions)
         ]
@@ -624,6 +432,11 @@ def _assemble(
         bench=scene.robot,
         ways=ways,
     )
+
+
+def _beside(error: float, before: float) -> float:
+    """A relative error of new logs beside what was known before."""
+    return error / math.hypot(1.0, error / before) if before else 0.0
 
 
 def _posture_at(scene: RobotScene, motion: Motion, t: float) -> np.ndarray:
@@ -655,7 +468,10 @@ def _findings(
         if not row.determined:
             untold.setdefault(row.path, []).append(row)
     if untold:
-        said = "; ".join(f"{path} of {', '.join(r.joint for r in some)}" for path, some in untold.items())
+        said = "; ".join(
+            f"{path} of {'any joint' if len(some) == len(parts) else ', '.join(r.joint for r in some)}"
+            for path, some in untold.items()
+        )
         worst = {path: max(min(r.relative_error, 1e9) for r in some) for path, some in untold.items()}
         remedy = "more --seconds, a heavier hand, another --posture; or a datasheet or a reading that says it"
         yield finding("untold", f"these motions will not tell {said}.", remedy, **worst)
