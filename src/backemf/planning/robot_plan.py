@@ -28,6 +28,7 @@ from ..physics.actuator import Actuator
 from ..results.fit_result import Fit
 from .arm_paths import arm_problems
 from .choose import Budget, MotionChoice, choose
+from .family import extremes
 from .motions import SETTLE, Motion, Motions, SafetyLimits, Track
 from .outlook import Outlook, Sensing, outlook, sandwich
 from .plan import (
@@ -210,10 +211,11 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
         say(f"motions of {station.joint}", 0.15 + 0.35 * k / n)
         recordings += _recordings(scene, station, each, options)
     recordings += at_once
-    parts = []
-    for k, station in enumerate(stations):
-        say(f"what tells of {station.joint}", 0.5 + 0.1 * k / n)
-        parts.append(_joint_plan(scene, station, recordings, options, after))
+    say("what the motions tell", 0.5)
+    parts = [_joint_plan(scene, station, recordings, options, after) for station in stations]
+    if wild := {name for part in parts for name in _beyond_limits(scene, part)}:
+        recordings = [motion for motion in recordings if motion.name not in wild or motion not in at_once]
+        parts = [_joint_plan(scene, station, recordings, options, after) for station in stations]
     ordered = [recordings[k] for k in order(parts, recordings)]
     return _assemble(scene, parts, ordered, options)
 
@@ -350,6 +352,17 @@ def _joint_plan(
         motions=tuple(motion.name for motion in mine),
         after=after is not None,
     )
+
+
+def _beyond_limits(scene: RobotScene, part: JointPlan) -> Iterator[str]:
+    """Names of recordings in which a joint is too fast or draws too much; single motions were looked at."""
+    limits, most = scene.limits, extremes(part.look)
+    for values, limit in (
+        (most.velocity, limits.velocity),
+        (most.current, limits.current_of(part.station.joint)),
+    ):
+        if limit is not None:
+            yield from (part.motions[k] for k in np.flatnonzero(values > limit))
 
 
 def order(parts: Sequence[JointPlan], recordings: Sequence[Motion]) -> list[int]:

@@ -33,6 +33,8 @@ NEAR = 0.01
 """What a robot keeps from itself and the table on its ways [m]: models and zeros are a little off."""
 HOLD, SAG = 0.5, 0.1
 """Share of its stall torque that a servo may have to hold, and how far it may give way meanwhile [rad]."""
+SLOWER = 0.6
+"""Share of a limit of speed that joints are asked for which move at once: they overshoot a little."""
 SWINGS = (0.3, 0.2, 0.1)
 """How far joints go that move at once, either way: the first that nothing forbids [rad]."""
 
@@ -185,7 +187,10 @@ def together(scene: RobotScene, postures: np.ndarray, seconds: float) -> list[Mo
         for joint, place in zip(scene.joints, scene.places, strict=True):
             low, high = scene.range_of(joint)
             centres[joint] = float(np.clip(posture[place], low + size, max(high - size, low + size)))
-        motions = [_waves(centres, size, seconds), _slow_together(centres, size, seconds)]
+        fastest = math.inf if scene.limits.velocity is None else SLOWER * scene.limits.velocity
+        if 2.0 * size * (len(centres) + 1) > fastest * seconds:
+            continue
+        motions = [_waves(centres, size, seconds, fastest), _slow_together(centres, size, seconds)]
         t = np.arange(0.0, seconds, 0.02)
         for motion in motions:
             path = np.tile(scene.home, (len(t) + 1, 1))
@@ -201,14 +206,14 @@ def together(scene: RobotScene, postures: np.ndarray, seconds: float) -> list[Mo
     return []
 
 
-def _waves(centres: Mapping[str, float], size: float, seconds: float) -> Motion:
-    tracks = {
-        name: Track(
-            command=f"chirp amplitude={size:.6g}rad low={0.3 + 0.05 * k:g}Hz high={1.5 + 0.2 * k:g}Hz"
-            f" duration={seconds:.6g}s offset={centre:.6g}rad"
-        )
-        for k, (name, centre) in enumerate(centres.items())
-    }
+def _waves(centres: Mapping[str, float], size: float, seconds: float, fastest: float) -> Motion:
+    """Waves that grow faster, no two alike; none is asked to be faster than this [rad/s]."""
+    tracks = {}
+    for k, (name, centre) in enumerate(centres.items()):
+        high = min(1.5 + 0.2 * k, fastest / (2.0 * math.pi * size))
+        low = min(0.3 + 0.05 * k, 0.5 * high)
+        words = f"chirp amplitude={size:.6g}rad low={low:.4g}Hz high={high:.4g}Hz duration={seconds:.6g}s"
+        tracks[name] = Track(command=f"{words} offset={centre:.6g}rad")
     return Motion(name="together", duration=seconds, tracks=tracks)
 
 
