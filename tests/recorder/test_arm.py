@@ -10,11 +10,12 @@ import pytest
 
 import backemf as be
 from backemf.errors import InvalidValue, UnknownName
-from backemf.kits.recorder.arm_motions import arm_motions, arm_problems
+from backemf.kits.recorder.arm_motions import arm_motions
 from backemf.kits.recorder.buses import BusError
 from backemf.kits.recorder.recorder import RecordingStopped
 from backemf.mujoco.robot.joint_simulation import simulate_joints
 from backemf.mujoco.robot.robot_motion import motion_of
+from backemf.planning.arm_paths import arm_problems
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
 from ..robot.arms import ARM

@@ -23,6 +23,7 @@ from .causes import causes, drifting
 from .fit_options import CheckOptions
 from .inspect.remedies import apply, limits_of, merge_findings
 from .inspect.signals import coverage
+from .optimize import Progress
 from .parameters import WIDE
 from .plants.bench_plant import inspection
 from .problem import Problem, long_enough
@@ -133,10 +134,12 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
         MissingValue: there are no logs, or one holds a single sample.
     """
     free_paths, prior = options.free_paths, options.prior
+    say = options.progress or (lambda text, share: None)
     actuator, logs = actuator_and_logs("check", actuator, logs)
     long_enough(logs)
     # What is wrong with the recordings themselves comes first, and the rest is said of the mended logs:
     # no delay or drift is blamed for what a fault of the recording explains.
+    say("looking for faults of the recordings", 0.0)
     build, log_inspection = inspection(actuator, logs, free_paths, prior)
     seen = [
         f
@@ -148,7 +151,14 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     combinations: list[dict[str, float]] = []
     if not _fatal(seen) and not log_inspection.open:
         p = build(log_inspection.mended)
-        seen += diagnosis(actuator, log_inspection.mended, free_paths, prior)
+        seen += diagnosis(
+            actuator,
+            log_inspection.mended,
+            free_paths,
+            prior,
+            lambda text, cost, share: say(f"a first fit: {text}", 0.3 + 0.5 * share),
+        )
+        say("what the recordings tell", 0.9)
         expectations, combinations = identifiability(p)
         seen += _identifiability_findings(expectations, combinations)
     share = sum(not e.determined for e in expectations) / max(len(expectations), 1)
@@ -172,11 +182,26 @@ check = takes(CheckOptions)(run_check)
 
 
 def diagnosis(
-    actuator: Actuator, logs: Sequence[Log], free_paths: Sequence[str] | None, prior: Any
+    actuator: Actuator,
+    logs: Sequence[Log],
+    free_paths: Sequence[str] | None,
+    prior: Any,
+    progress: Progress | None = None,
 ) -> list[Finding]:
-    """What a first fit says is wrong with clocks, bench or sheet."""
+    """What a first fit says is wrong with clocks, bench or sheet.
+
+    Args:
+        actuator: where it starts.
+        logs: of benches, mended.
+        free_paths: what is free; the usual numbers without it.
+        prior: a datasheet, or path -> (value, standard error).
+        progress: is told how far the fit is.
+
+    Returns:
+        What it found.
+    """
     search = bench_search(actuator, logs, free_paths=free_paths, prior=prior, n_starts=1)
-    found = search.find(actuator.friction.name)
+    found = search.find(actuator.friction.name, progress)
     if not math.isfinite(found.best.cost):
         return []
     optimum = search.settle(found)

@@ -221,6 +221,9 @@ class CheckOptions(Options):
         help="A datasheet, or path -> (value, standard error): combinations the data leaves open stay there.",
         cli=HIDDEN,
     )
+    progress: Callable[[str, float], None] | None = option(
+        default=None, help="Is called with what is being done, and which share of it is.", cli=HIDDEN
+    )
 
 
 @options

@@ -80,7 +80,12 @@ def with_some_inertia(actuator: Actuator, logs: Sequence[Log]) -> Actuator:
     a fifth of the lightest load's, at the rotor."""
     benches = [log.bench for log in logs if log.bench is not None and not log.bench.series]
     loads = [float(np.min(bench.inertia_at({}))) for bench in benches]
-    J = 0.2 * min(loads, default=1e-3) / actuator.gearbox.output_inertia(1.0)
+    return with_inertia_for(actuator, min(loads, default=1e-3))
+
+
+def with_inertia_for(actuator: Actuator, load: float) -> Actuator:
+    """With a rotor inertia that is a fifth of a load's at the output [kg m^2]."""
+    J = 0.2 * load / actuator.gearbox.output_inertia(1.0)
     return actuator.replace(**{"motor.rotor_inertia": max(J, 1e-12)})
 
 

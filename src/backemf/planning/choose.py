@@ -84,30 +84,56 @@ def _inverse(total: np.ndarray) -> np.ndarray:
     return np.linalg.inv(even) * scale[..., :, None] * scale[..., None, :]
 
 
-def choose(choice: MotionChoice, budget: Budget) -> list[int]:
-    """Candidates in the order in which they should be played, the most telling first; one may come twice."""
+def choose(choice: MotionChoice, budget: Budget, first: Sequence[Sequence[int]] = ()) -> list[int]:
+    """Choose what is played, greedily and then by exchange.
+
+    Args:
+        choice: what every candidate tells.
+        budget: what it costs.
+        first: sets of candidates, of each of which one is played in any case, where there is time.
+
+    Returns:
+        Candidates in the order in which they should be played, the most telling first; one may come twice.
+    """
     picked: list[int] = []
-    total = choice.before
-    worth = float(choice.worth(total))
-    each = np.moveaxis(choice.information, 1, 0)
-    while fits := budget.fitting(picked):
-        gains = (choice.worth(total + each[fits]) - worth) / budget.costs[0, fits]
-        best = int(np.argmax(gains))
-        if gains[best] <= 0:
+    for some in first:
+        picked += _most_telling(choice, picked, budget, set(some))[:1]
+    n = len(picked)
+    while best := _most_telling(choice, picked, budget):
+        if best[1] <= 0:
             break
-        picked.append(fits[best])
-        total = choice.of(picked)
-        worth = float(choice.worth(total))
-    return exchange(choice, picked, budget)
+        picked.append(best[0])
+    return exchange(choice, picked, budget, n)
 
 
-def exchange(choice: MotionChoice, picked: list[int], budget: Budget) -> list[int]:
-    """The same with single motions replaced as long as that tells more."""
+class _Gain(NamedTuple):
+    """A candidate, and what it tells a second beside those that are picked."""
+
+    place: int
+    gain: float
+
+
+def _most_telling(
+    choice: MotionChoice, picked: Sequence[int], budget: Budget, among: set[int] | None = None
+) -> _Gain | tuple[()]:
+    """The candidate that tells most for its time; nothing where none fits."""
+    fits = [k for k in budget.fitting(picked) if among is None or k in among]
+    if not fits:
+        return ()
+    total = choice.of(picked)
+    each = np.moveaxis(choice.information, 1, 0)[fits]
+    gains = (choice.worth(total + each) - float(choice.worth(total))) / budget.costs[0, fits]
+    best = int(np.argmax(gains))
+    return _Gain(fits[best], float(gains[best]))
+
+
+def exchange(choice: MotionChoice, picked: list[int], budget: Budget, kept: int = 0) -> list[int]:
+    """The same with single motions replaced as long as that tells more, but for the first that are `kept`."""
     each = np.moveaxis(choice.information, 1, 0)
     worth = float(choice.worth(choice.of(picked))) if picked else 0.0
     for _ in range(ROUNDS):
         before = worth
-        for place in range(len(picked)):
+        for place in range(kept, len(picked)):
             others = picked[:place] + picked[place + 1 :]
             fits = budget.fitting(others)
             tried = choice.worth(choice.of(others) + each[fits])

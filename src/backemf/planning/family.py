@@ -32,14 +32,22 @@ class MotionRange(NamedTuple):
     """How many times slower than usual."""
 
 
-def family(reach: MotionRange) -> list[Motion]:
-    """Every motion that may be chosen, none of them checked against a limit yet."""
+def family(reach: MotionRange, *, coasts: bool = True) -> list[Motion]:
+    """Every motion that may be chosen, none of them checked against a limit yet.
+
+    Args:
+        reach: where the joint may go.
+        coasts: whether the torque may go off.
+
+    Returns:
+        The motions.
+    """
     made = [
         *_steps(reach),
         *_swings(reach),
         *_slow(reach),
         *_breakaways(reach),
-        *_coasts(reach),
+        *(_coasts(reach) if coasts else ()),
         *_holds(reach),
     ]
     return [replace(one, name=f"{one.name}-{k}") for k, one in enumerate(made)]

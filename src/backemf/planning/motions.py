@@ -16,6 +16,8 @@ from ..errors import InvalidValue, UnknownName
 EVERY = "*"
 """Stands for every joint in the tracks of a motion."""
 WAYS = ("line", "hold")
+SETTLE = 0.3
+"""Rest between the way to the start and the motion itself [s]."""
 LONGEST = 3600.0
 """A single motion at most [s]: a longer one is several."""
 
@@ -31,6 +33,8 @@ class SafetyLimits(Noun):
     """Of the measured motion, either way [rad/s]."""
     current: float | None = None
     """Either way [A]."""
+    currents: Mapping[str, float] = field(default_factory=dict)
+    """The same of single joints, where nothing is said for all [A]."""
     temperature: float | None = 65.0
     """[degC]"""
     supply_low: float | None = None
@@ -51,6 +55,14 @@ class SafetyLimits(Noun):
             a, b = getattr(self, low), getattr(self, high)
             if a is not None and b is not None and not a < b:
                 raise InvalidValue(f"limit {low} is {a:g} and {high} {b:g}; expected the first below")
+
+    def current_of(self, joint: str) -> float | None:
+        """What a joint's current may be, either way [A]; None where nobody says."""
+        return self.currents.get(joint) if self.current is None else self.current
+
+    def way_time(self, far: float) -> float:
+        """How long the ramp over a distance [rad] takes [s]; its fastest moment has the speed of approach."""
+        return 1.5 * far / self.approach
 
 
 @dataclass(frozen=True, kw_only=True)

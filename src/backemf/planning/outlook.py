@@ -192,10 +192,7 @@ class Outlook:
             (n_x, n_x).
         """
         told, picked = self.information(x), list(chosen)
-        bread = inverse(before + told.curvature[picked].sum(axis=0))
-        pull = told.drift[picked].sum(axis=0)
-        meat = before + told.score[picked].sum(axis=0) + np.outer(pull, pull)
-        return bread @ meat @ bread
+        return sandwich(before, *(part[picked].sum(axis=0) for part in told[:3]))
 
     def relative(self, x: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         """Relative errors of the actuator's numbers; of their usual size where they may have either sign."""
@@ -204,6 +201,22 @@ class Outlook:
         values = p.values(x)
         size = [max(abs(values[q.name]), q.signed or 0.0, 1e-3 * (q.knee or 0.0)) for q in p.free.parameters]
         return (errors / np.array(size))[self.own]
+
+
+def sandwich(before: np.ndarray, curvature: np.ndarray, score: np.ndarray, pull: np.ndarray) -> np.ndarray:
+    """Covariance of what a fit finds.
+
+    Args:
+        before: precision of what was known.
+        curvature: J'J of its logs.
+        score: covariance of J'r by rounding and noise.
+        pull: J'r that the steps of its integration make.
+
+    Returns:
+        (n_x, n_x).
+    """
+    bread = inverse(before + curvature)
+    return bread @ (before + score + np.outer(pull, pull)) @ bread
 
 
 def standstills(position: np.ndarray, grain: float) -> np.ndarray:
@@ -230,6 +243,8 @@ def outlook(
     joint: str = "",
     settings: dict[str, float] | None = None,
     rig: bool = True,
+    benches: Sequence[Bench] | None = None,
+    tolerances: bool = True,
 ) -> Outlook:
     """The problem that a fit of these motions would be, at the start's numbers.
 
@@ -243,15 +258,19 @@ def outlook(
         joint: whose tracks are played; "" for those of every joint.
         settings: what the logs will say that was set in the servo, by path.
         rig: whether somebody built the bench, so that its weights and angle are unsure.
+        benches: what it carries in each motion, all of one kind, where that differs.
+        tolerances: whether bench and supply may be off; a fit of robots takes them as they are stated.
 
     Returns:
         The outlook; what the motions tell is worked out when it is asked for.
     """
     sensing = sensing or Sensing()
-    logs = [_planned_log(motion, bench, sensing, joint, settings or {}) for motion in motions]
+    carried = zip(motions, benches or [bench] * len(motions), strict=True)
+    logs = [_planned_log(motion, on, sensing, joint, settings or {}) for motion, on in carried]
     options = FitOptions(free_paths=free_paths, prior=prior, offset=rig and free_paths is None)
     p = BenchPlant(start=actuator, logs=logs, options=options).problem()
     more = within_tolerance(p.actuator, logs, p.free.paths)
+    more = [one for one in more if tolerances or one.path == "drive.delay"]
     whole = problem(p.actuator, logs, p.free.with_(more), outputs=OUTPUTS, substeps=2 * p.substeps)
     return Outlook(
         problem=whole,

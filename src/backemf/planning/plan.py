@@ -1,4 +1,4 @@
-"""`plan`: the short motions whose logs will tell most of a servo, on a bench or as one joint of a robot, and
+"""`plan`: the short motions whose logs will tell most of a servo, on a bench or in the joints of a robot, and
 what errors to expect of them."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidValue, MissingValue, UnknownName
+from ..errors import InvalidValue, UnknownName
 from ..findings import Finding, finding
 from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
@@ -20,17 +20,18 @@ from ..identify.uncertainty import inverse
 from ..logs.benches import bench_name
 from ..logs.log import several
 from ..logs.robot import Robot
-from ..mujoco.robot.robot_motion import Room, joint_bench, posture_of, room
+from ..mujoco.robot.robot_motion import Room, joint_bench, posture_of, room as room_of
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..results.fit_result import Fit
-from ..tables import number, table
+from ..tables import number, room, table
 from .choose import Budget, MotionChoice, bound_information, choose, find_alternatives
 from .family import SHY, HeatBudget, MotionRange, extremes, family, heat_of, nothing_fits, positions, within
 from .motions import EVERY, Motion, Motions, SafetyLimits, Track
 from .outlook import Outlook, Sensing, outlook
 from .plan_options import PlanOptions
+from .stations import CLEAR, NARROW
 
 SECONDS = 20.0
 """Of all motions together, unless told [s]."""
@@ -52,6 +53,8 @@ class ExpectedParameter:
     """What the planned logs will tell of one number."""
 
     path: str
+    joint: str = ""
+    """Of a robot whose joints are planned together; empty otherwise."""
     value: float
     unit: str
     before: float
@@ -76,6 +79,8 @@ class ForeseenMotion:
     """One planned motion as the start's model runs it."""
 
     name: str
+    joint: str = ""
+    """Which moves; several may in one motion of a robot."""
     time: np.ndarray = field(repr=False)
     target: np.ndarray = field(repr=False)
     position: np.ndarray = field(repr=False)
@@ -93,30 +98,68 @@ class Plan:
     foreseen: tuple[ForeseenMotion, ...] = field(repr=False)
     actuator: Actuator = field(repr=False)
     """What was planned for: the start, with the friction that is looked for."""
-    bench: Bench = field(repr=False)
+    bench: Bench | Robot = field(repr=False)
+    ways: float = 0.0
+    """What the ways to the motions and back take, where the robot moves all its joints [s]."""
 
     @property
     def seconds(self) -> float:
         return self.motions.duration
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Of a robot whose joints are planned together; none otherwise."""
+        return tuple(dict.fromkeys(p.joint for p in self.parameters if p.joint))
 
     def write(self, path: Path | str, *, force: bool = False) -> Path:
         """Write the motions into a file that `record` plays."""
         return self.motions.write(path, force=force)
 
     def __str__(self) -> str:
-        moves = [(m.name, f"{m.duration:.1f} s", *_goes(f), _off(f)) for m, f in self._pairs()]
+        said = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
+        parts = [self._title(), self._moves(), *(self._joint_tables() or [self._numbers()])]
+        return "\n\n".join(part for part in (*parts, f"Findings:\n{said}" if said else "") if part)
+
+    def _title(self) -> str:
+        text = f"{len(self.motions.motions)} motions, {self.seconds:.1f} s, the most telling first."
+        return f"{text} With the ways between them {self.seconds + self.ways:.0f} s." if self.ways else text
+
+    def _moves(self) -> str:
+        """What each motion does."""
+        if not self.joints:
+            rows = [(m.name, f"{m.duration:.1f} s", *_goes(f), _off(f)) for m, f in self._pairs()]
+            return table(rows, ("motion", "lasts", "from [rad]", "to [rad]", "current [A]", "torque off"))
+        rows = []
+        for motion in self.motions.motions:
+            seen = [one for one in self.foreseen if one.name == motion.name]
+            low, high, current = zip(*(_goes(one) for one in seen), strict=True)
+            stand = {n: t.positions[0] for n, t in motion.tracks.items() if len(t.times) == 1}
+            others = ", ".join(f"{name} {q:.2f}" for name, q in stand.items() if abs(q) > 0.005)
+            rows.append((motion.name, f"{motion.duration:.1f} s", min(low), max(high), max(current), others))
+        head = ("motion", "lasts", "from [rad]", "to [rad]", "current [A]", "the others at [rad]")
+        return table(rows, head, drop=head[-1:])
+
+    def _numbers(self) -> str:
         rows = [
             (p.path, p.value, p.unit, percent(p.before), percent(p.relative_error), _is_told(p), p.remedy)
             for p in self.parameters
         ]
-        said = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
-        parts = [
-            f"{len(moves)} motions, {self.seconds:.1f} s, the most telling first.",
-            table(moves, ("motion", "lasts", "from [rad]", "to [rad]", "current [A]", "torque off")),
-            table(rows, ("parameter", "around", "unit", "known", "expected", "told", "what would tell it")),
-            f"Findings:\n{said}" if said else "",
-        ]
-        return "\n\n".join(part for part in parts if part)
+        return table(rows, ("parameter", "around", "unit", "known", "expected", "told", "what would tell it"))
+
+    def _joint_tables(self) -> list[str]:
+        """Errors to expect by number and joint, as many joints beside each other as there is room for."""
+        rows = {(p.path, p.joint): p for p in self.parameters}
+        paths, titles = list(dict.fromkeys(p.path for p in self.parameters)), self.joints
+        words = [max(len(word) for word in joint.split("_")) for joint in titles]
+        wide = max([*words, 8]) + 2
+        n = max((room() - max((len(path) for path in paths), default=0)) // wide, 1)
+        tables = []
+        for first in range(0, len(titles), n):
+            some = titles[first : first + n]
+            cells = [(path, *(percent(rows[path, joint].relative_error) for joint in some)) for path in paths]
+            head = ("errors to expect", *(joint.replace("_", " ") for joint in some))
+            tables.append(table(cells, head))
+        return tables
 
     def _pairs(self) -> list[tuple[Motion, ForeseenMotion]]:
         return list(zip(self.motions.motions, self.foreseen, strict=True))
@@ -144,8 +187,8 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
 
     Args:
         actuator: the servo, or its fit of earlier logs.
-        bench: what the output carries; or a robot, of which `joint` moves while the others stand in
-            `posture`.
+        bench: what the output carries; or a robot, whose joints move in turn and together, or of which
+            `joint` moves while the others stand in `posture`.
         options: what one may ask.
 
     Returns:
@@ -157,22 +200,30 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     actuator, after = (
         (actuator.actuator, actuator) if isinstance(actuator, Fit) else (actuator, options.after)
     )
-    if after is not None:
-        after = _of_joint(after, options.joint)
-        actuator = after.actuator
     _check_given(actuator, bench, options.seconds)
+    if isinstance(bench, Robot) and not options.joint:
+        from .robot_plan import plan_robot
+
+        options.check("robot")
+        return plan_robot(actuator, bench, after, options)
+    if after is not None:
+        after = of_joint(after, options.joint)
+        actuator = after.actuator
+    say = options.progress or (lambda text, share: None)
+    seconds = options.seconds or SECONDS
     others: dict[str, Track] = {}
     limits, findings, rig = options.limits or SafetyLimits(), list[Finding](), True
     if isinstance(bench, Robot):
         options.check("robot")
-        bench, limits, others, findings = on_robot(bench, options.joint, options.posture, limits)
+        bench, limits, others, findings = on_robot(bench, options, limits)
         rig = False
     else:
         options.check("bench", bench_name(bench))
     _check_bench(bench)
-    actuator = _with_planned_friction(actuator, options.friction, fitted=after is not None)
+    actuator = with_planned_friction(actuator, options.friction, fitted=after is not None)
     limits = positions(limits)
-    look, feasible, heat = _candidates(
+    say("simulating every motion", 0.0)
+    look, feasible, heat = find_candidates(
         actuator,
         bench,
         limits,
@@ -182,17 +233,20 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
         settings=dict(options.settings or {}),
         rig=rig,
     )
-    before = _known_precision(look, after)
+    before = known_precision(look, after)
     xs = look.draws(N_DRAWS, options.seed)
+    say("choosing", 0.5)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
-    budget = Budget(costs, np.array([options.seconds, *[heat.most] * len(heat.of)]))
+    budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
     targets = several(options.target)
-    picked = _choose_motions(look, feasible, xs, before, _wanted_places(look, targets), budget)
+    order = choose(choice_of(look, feasible, xs, before, wanted_places(look, targets)), budget)
+    picked = [feasible[k] for k in order]
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
-    rows = _expect(look, errors, look.relative(look.problem.first, inverse(before)))
+    rows = expect(look, errors, look.relative(look.problem.first, inverse(before)))
     untold = [p.path for p in rows if not p.determined]
     if untold:
+        say("looking for what tells more", 0.8)
         found = find_alternatives(
             look, picked, before, {p.path: p.relative_error for p in rows}, untold, limits
         )
@@ -204,12 +258,12 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
 plan = takes(PlanOptions)(run_plan)
 
 
-def _check_given(actuator: Any, bench: Any, seconds: float) -> None:
+def _check_given(actuator: Any, bench: Any, seconds: float | None) -> None:
     """Refuse what nothing can be planned for."""
     if not isinstance(actuator, Actuator) or not isinstance(bench, (Bench, Robot)):
         given = f"a {type(actuator).__name__} and a {type(bench).__name__}"
         raise InvalidValue(f"plan was given {given}; expected plan(actuator, bench)")
-    if not 2.0 <= seconds <= 3600.0:
+    if seconds is not None and not 2.0 <= seconds <= 3600.0:
         raise InvalidValue(f"seconds is {seconds:g}; expected from 2 to 3600")
     if actuator.drive.followed != "position_target" or actuator.motion != "rotary":
         raise InvalidValue(
@@ -218,8 +272,17 @@ def _check_given(actuator: Any, bench: Any, seconds: float) -> None:
         )
 
 
-def _with_planned_friction(actuator: Actuator, friction: str | None, *, fitted: bool) -> Actuator:
-    """With the friction that the logs shall tell: a richer one than Coulomb's, unless somebody says."""
+def with_planned_friction(actuator: Actuator, friction: str | None, *, fitted: bool) -> Actuator:
+    """With the friction that the logs shall tell: a richer one than Coulomb's, unless somebody says.
+
+    Args:
+        actuator: the start.
+        friction: the law that was asked for.
+        fitted: whether an earlier fit says what its friction is.
+
+    Returns:
+        The actuator to plan for.
+    """
     if not fitted and friction is None and actuator.friction.name == "coulomb":
         friction = PLANNED
     other = friction is not None and law(friction) != actuator.friction.name
@@ -250,13 +313,18 @@ def _plan_of(
         motions=Motions(motions=tuple(motions), limits=limits, note=note),
         parameters=tuple(rows),
         findings=tuple(findings),
-        foreseen=tuple(_foresee(look, k, motion.name) for k, motion in zip(picked, motions, strict=True)),
+        foreseen=tuple(foresee(look, k, motion.name) for k, motion in zip(picked, motions, strict=True)),
         actuator=look.problem.actuator,
         bench=look.bench,
     )
 
 
-def _of_joint(fit: Fit, joint: str) -> Fit:
+def of_joint(fit: Fit, joint: str) -> Fit:
+    """The fit of one joint; the fit itself where it is of a bench.
+
+    Raises:
+        UnknownName: the fit is of a robot without that joint.
+    """
     if not fit.joints:
         return fit
     if joint not in fit.joints:
@@ -264,18 +332,29 @@ def _of_joint(fit: Fit, joint: str) -> Fit:
     return fit.joints[joint]
 
 
-def _candidates(
-    actuator: Actuator, bench: Bench, limits: SafetyLimits, joint: str, **more: Any
+def find_candidates(
+    actuator: Actuator, bench: Bench, limits: SafetyLimits, joint: str, *, coasts: bool = True, **more: Any
 ) -> tuple[Outlook, list[int], HeatBudget]:
-    """(what every motion would tell, places of those that keep to the limits, how each warms the winding).
-    Where most are too wild, slower and smaller ones are looked at beside."""
+    """Motions that may be chosen. Where most are too wild, slower and smaller ones are looked at beside.
+
+    Args:
+        actuator: the start.
+        bench: what it carries.
+        limits: with both positions [rad].
+        joint: whose motions they are.
+        coasts: whether the torque may go off.
+        more: as `outlook` takes it.
+
+    Returns:
+        What every motion would tell, places of those that keep to the limits, how each warms the winding.
+    """
     low, high = limits.position_low or 0.0, limits.position_high or 0.0
     centre, half = 0.5 * (low + high), 0.5 * (high - low)
     kept: list[Motion] = []
     name = "" if joint == EVERY else joint
     for sizes, pace in PACES:
         reaches = [MotionRange(centre, size * (1.0 - 3.0 * SHY) * half, joint, pace) for size in sizes]
-        motions = kept + [one for reach in reaches for one in family(reach)]
+        motions = kept + [one for reach in reaches for one in family(reach, coasts=coasts)]
         motions = [replace(motion, name=f"{kind(motion)}-{k}") for k, motion in enumerate(motions)]
         look = outlook(actuator, bench, motions, joint=name, **more)
         most = extremes(look)
@@ -289,8 +368,16 @@ def _candidates(
     raise AssertionError  # the last set returns or raises
 
 
-def _known_precision(look: Outlook, after: Fit | None) -> np.ndarray:
-    """The precision of what is known before: the prior's, and what an earlier fit found."""
+def known_precision(look: Outlook, after: Fit | None) -> np.ndarray:
+    """The precision of what is known before: the prior's, and what an earlier fit found.
+
+    Args:
+        look: what motions tell.
+        after: an earlier fit.
+
+    Returns:
+        (n_x, n_x).
+    """
     precision = look.problem.free.precision
     if after is None:
         return precision
@@ -305,8 +392,16 @@ def _known_precision(look: Outlook, after: Fit | None) -> np.ndarray:
     return known
 
 
-def _wanted_places(look: Outlook, targets: Sequence[str]) -> list[int]:
-    """Places of the numbers that are looked for."""
+def wanted_places(look: Outlook, targets: Sequence[str]) -> list[int]:
+    """Places of the numbers that are looked for.
+
+    Args:
+        look: what motions tell.
+        targets: paths, or their beginnings; all of the actuator's numbers where there are none.
+
+    Raises:
+        UnknownName: of a target that is no number of the actuator.
+    """
     names = look.problem.free.names
     words = [word.strip() for target in targets for word in target.split(",") if word.strip()]
     if not words:
@@ -321,24 +416,43 @@ def _wanted_places(look: Outlook, targets: Sequence[str]) -> list[int]:
     return sorted(set(places))
 
 
-def _choose_motions(
+def choice_of(
     look: Outlook,
-    feasible: list[int],
+    feasible: Sequence[int],
     xs: Sequence[np.ndarray],
     before: np.ndarray,
-    wanted: list[int],
-    budget: Budget,
-) -> list[int]:
+    wanted: Sequence[int],
+) -> MotionChoice:
+    """What motions tell of the wanted numbers, at draws of the start where a simulation runs.
+
+    Args:
+        look: what they tell.
+        feasible: places of motions that may be played.
+        xs: the draws.
+        before: precision of what is known.
+        wanted: places of the numbers.
+
+    Returns:
+        What is chosen from.
+    """
     signed = [q.prior[1] if q.signed is not None else 0.1 for q in look.problem.free.parameters]
-    unit = 10.0 * np.array(signed)
-    told = np.array([bound_information(look.information(x).worth[feasible], unit) for x in xs])
+    unit, some = 10.0 * np.array(signed), list(feasible)
+    told = np.array([bound_information(look.information(x).worth[some], unit) for x in xs])
     usable = np.isfinite(told).all(axis=(1, 2, 3))
-    choice = MotionChoice(told[usable], np.array([before] * int(usable.sum())), wanted)
-    order = choose(choice, budget)
-    return [feasible[k] for k in order]
+    return MotionChoice(told[usable], np.array([before] * int(usable.sum())), wanted)
 
 
-def _expect(look: Outlook, errors: np.ndarray, known: np.ndarray) -> list[ExpectedParameter]:
+def expect(look: Outlook, errors: np.ndarray, known: np.ndarray) -> list[ExpectedParameter]:
+    """Rows of the actuator's numbers.
+
+    Args:
+        look: what motions tell.
+        errors: relative ones to expect, in the order of the numbers.
+        known: the same before.
+
+    Returns:
+        A row each.
+    """
     values = look.problem.values(look.problem.first)
     rows = []
     for place, k in enumerate(look.own):
@@ -381,7 +495,17 @@ def kind(motion: Motion) -> str:
     return motion.name.rstrip("0123456789-")
 
 
-def _foresee(look: Outlook, k: int, name: str) -> ForeseenMotion:
+def foresee(look: Outlook, k: int, name: str) -> ForeseenMotion:
+    """A motion as the start's model runs it.
+
+    Args:
+        look: that knows the motions.
+        k: its place.
+        name: what it is called in the plan.
+
+    Returns:
+        What is asked, and what comes of it.
+    """
     one, seen = look.problem.logs[k], look.predict(look.problem.first)[k]
     asked = dict(zip(look.problem.system.inputs, one.inputs[one.samples].T, strict=True))
     return ForeseenMotion(
@@ -394,20 +518,13 @@ def _foresee(look: Outlook, k: int, name: str) -> ForeseenMotion:
     )
 
 
-CLEAR = 0.05
-"""Kept from where a robot would touch something, since models and zeros are a little off [rad]."""
-NARROW = 0.1
-"""Less than this is no range to plan in [rad]."""
-
-
 def on_robot(
-    robot: Robot, joint: str, posture: Mapping[str, float] | None, limits: SafetyLimits
+    robot: Robot, options: PlanOptions, limits: SafetyLimits
 ) -> tuple[Bench, SafetyLimits, dict[str, Track], list[Finding]]:
     """(what the joint carries, the limits with its range, tracks that hold the others, findings)."""
-    if not joint:
-        raise MissingValue(f"which joint? {robot.name} has: {', '.join(robot.names)}")
-    stood = posture_of(robot, posture or {})
-    free = room(robot, joint, stood)
+    joint, table = options.joint, options.table
+    stood = posture_of(robot, options.posture or {})
+    free = room_of(robot, joint, stood, table)
     limits, cut = _inside(limits, free)
     others = {n: Track(times=(0.0,), positions=(q,)) for n, q in stood.items() if n != joint}
     where = ", ".join(f"{name} {q:.2f}" for name, q in stood.items() if name != joint)

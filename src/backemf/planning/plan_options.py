@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -59,6 +59,24 @@ def parse_limits(texts: list[str] | None) -> SafetyLimits:
     return with_limits(texts, SafetyLimits())
 
 
+REVERSED = 2.0
+"""Times its current at stall that a motor draws at most, where it is reversed at full speed."""
+
+
+def sheet_current(sheet: Datasheet, volts: float | None = None) -> float | None:
+    """What a part's current may be, by its sheet; more than that is no motion.
+
+    Args:
+        sheet: of the part.
+        volts: its supply [V]; the sheet's own unless given.
+
+    Returns:
+        The limit [A]; None where the sheet does not say its current at stall.
+    """
+    stall = sheet.get("stall_current", volts)
+    return None if stall is None else round(REVERSED * stall.value, 3)
+
+
 def parse_posture(text: str) -> dict[str, float]:
     """ "a=0.5,b=-90deg" -> {"a": 0.5, "b": -1.57...} [rad]."""
     from ..signal.words import si
@@ -90,15 +108,29 @@ class PlanOptions(Options):
 
     situation: ClassVar[str] = "the servo carries a {}"
 
-    joint: str = option(default="", help="Which joint of the robot.", applies_to=ROBOT)
+    joint: str = option(
+        default="", help="One joint of the robot; all of them unless given.", applies_to=ROBOT
+    )
+    joints: str | Sequence[str] = option(
+        default=(),
+        help="Some joints of the robot: shoulder_lift,elbow_flex; all but grippers unless given.",
+        parse=parse_targets,
+        applies_to=ROBOT,
+    )
     posture: Mapping[str, float] | None = option(
         default=None,
-        help="Where the robot's other joints stand [rad]: shoulder_lift=-0.5,elbow_flex=1.",
+        help="Where the robot stands [rad]: shoulder_lift=-0.5,elbow_flex=1; 0 unless given. There every"
+        " motion begins and ends, and there the others stay while one joint is planned alone.",
         parse=parse_posture,
         typed="",
         applies_to=ROBOT,
     )
-    seconds: float = option(default=20.0, help="How long the motions last together [s].")
+    table: float | None = option(
+        default=None, help="Height of a table in the robot's model [m].", applies_to=ROBOT
+    )
+    seconds: float | None = option(
+        default=None, help="How long the motions last together [s]: 20, of a whole robot 120 unless given."
+    )
     target: str | Sequence[str] = option(
         default=(),
         help="What is looked for: friction, motor, friction.static, ...; everything unless given.",
@@ -134,3 +166,6 @@ class PlanOptions(Options):
         cli=HIDDEN,
     )
     seed: int = option(default=0, help="Seed of the draws over which the choice is good.", least=0)
+    progress: Callable[[str, float], None] | None = option(
+        default=None, help="Is called with what is being done, and which share of it is.", cli=HIDDEN
+    )

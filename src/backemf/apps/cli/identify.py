@@ -84,7 +84,7 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
     actuator, sheet, recordings = _read_start(options, terminal)
     if options.friction is not None:
         actuator = with_friction(actuator, options.friction)
-    known = replace(options.narrow(CheckOptions), prior=sheet)
+    known = replace(options.narrow(CheckOptions), prior=sheet, progress=terminal.say)
     verdict = run_check(actuator, recordings, known)
     words = []
     if options.apply:

@@ -21,12 +21,15 @@ from .terminal import pick
 class PlanWords(SupplyWords, WritingWords, PlanOptions):
     """What one may ask of `plan`."""
 
-    source: str = option(help=SOURCE_HELP, cli="source")
+    source: str = option(default="", help=f"{SOURCE_HELP} Or say --start.", cli="source")
+    start: str = option(default="", help="The same as the source, as fit has it.")
     bench: str | None = option_of(ReadingWords, "bench")
     output: Path | None = output_option(
         "Write the motions here (JSON), for backemf record --motions.", "plan.json"
     )
-    robot: Path | None = option(default=None, help="The servo moves a joint of this MJCF or URDF.")
+    robot: Path | None = option(
+        default=None, help="Such servos move the joints of this MJCF or URDF; --joint: one of them."
+    )
     rate: float = option(default=250.0, help="Samples a second of the recording to come [Hz].")
     no_current: bool = option(default=False, help="The servo does not report its current.")
     plot: Path | None = plot_option("the motions and the errors to expect")
@@ -36,13 +39,15 @@ class PlanWords(SupplyWords, WritingWords, PlanOptions):
 def plan(options: PlanWords, terminal: Terminal) -> Answer:
     """Design the motions whose logs will tell most of a servo, and say what errors to expect.
 
+    With --robot, of every joint in turn and of all together, past whatever the model says would touch.
+
     Example: backemf plan sts3215-12v --bench "pendulum mass=0.3kg length=0.1m" -o plan.json
     """
     from ...planning.outlook import Sensing
     from ...planning.plan import run_plan
     from ...targets.sourcing import choose_actuator
 
-    o, joint = options, options.joint or None
+    o, joint = _with_source(options), options.joint or None
     _check_carried(o.bench, o.robot)
     o.check("bench" if o.robot is None else "robot", (o.bench or "").split(" ")[0], in_shell=True)
     asked = o.actuator_keywords()
@@ -51,15 +56,15 @@ def plan(options: PlanWords, terminal: Terminal) -> Answer:
     asked["sets"] = [words for words in o.set or () if words.partition("=")[0].strip() not in registers]
     actuator = choose_actuator(o.source, joint, **asked).actuator
     sensing = Sensing(rate=o.rate, current=None if o.no_current else Sensing().current)
-    known = _with_knowledge(o.narrow(PlanOptions), o.source)
-    plan = run_plan(
-        actuator, _read_plant(o.bench, o.robot), replace(known, sensing=sensing, settings=registers)
-    )
+    whole = o.robot is not None and joint is None  # as a fit of it takes the sheet
+    known = _with_knowledge(o.narrow(PlanOptions), o.source, o.firmware if whole else None)
+    known = replace(known, sensing=sensing, settings=registers, progress=terminal.say)
+    plan = run_plan(actuator, _read_plant(o.bench, o.robot), known)
     if o.output is not None:
         plan.write(o.output, force=o.force)
     if o.plot is not None:
         _draw(plan, o.source, o.plot)
-    play = _recording_line(plan, o.output, o.bench, joint)
+    play = _recording_line(plan, o)
     return Answer(
         content=lambda: _plain(plan) | {"file": o.output},
         text=lambda: f"{plan}\n\nTo record it:\n  {play}",
@@ -68,22 +73,33 @@ def plan(options: PlanWords, terminal: Terminal) -> Answer:
     )
 
 
+def _with_source(options: PlanWords) -> PlanWords:
+    """With the one source that was named."""
+    from ...errors import MissingValue
+
+    if bool(options.source) == bool(options.start):
+        given = "a source and --start are given" if options.source else "nothing says which servo it is"
+        raise MissingValue(f"{given}; expected one of them, such as sts3215-12v")
+    return replace(options, source=options.source or options.start)
+
+
 def _check_carried(bench: str | None, robot: Path | None) -> None:
     """Refuse a servo that carries nothing, or two things."""
     from ...errors import MissingValue
 
     if (bench is None) == (robot is None):
-        wanted = 'expected --bench "pendulum mass=0.3kg length=0.1m", or --robot FILE --joint NAME'
+        wanted = 'expected --bench "pendulum mass=0.3kg length=0.1m", or --robot FILE'
         given = "both --bench and --robot are given" if bench else "nothing says what the servo carries"
         raise MissingValue(f"{given}; {wanted}")
 
 
-def _with_knowledge(options: PlanOptions, source: str) -> PlanOptions:
-    """The options with what is known before: a fit, or else the source's datasheet."""
+def _with_knowledge(options: PlanOptions, source: str, firmware: str | None) -> PlanOptions:
+    """The options with what is known before: a fit, or else the source's datasheet, with a profile of it."""
     from ...datasheets import parts
     from .inputs import fit_of
 
     sheet = parts.sheet(source) if source.endswith(".toml") or source.lower() in parts.names() else None
+    sheet = sheet.with_profile(firmware) if sheet is not None and firmware else sheet
     after = options.after or fit_of(source)
     return replace(options, after=after, prior=None if after else sheet)
 
@@ -100,15 +116,27 @@ def _plain(plan: Any) -> dict[str, Any]:
     """A plan as plain values: what `--json` prints of it."""
     motions = [pick(motion, "name duration") for motion in plan.motions.motions]
     columns = "path value error unit determined remedy"
-    rows = [pick(p, columns) | {"known": p.before, "expected": p.relative_error} for p in plan.parameters]
-    return {"motions": motions, "seconds": plan.seconds, "parameters": rows, "findings": plan.findings}
+    rows = [
+        ({"joint": p.joint} if p.joint else {})
+        | pick(p, columns)
+        | {"known": p.before, "expected": p.relative_error}
+        for p in plan.parameters
+    ]
+    ways = {"joints": list(plan.joints), "with_ways": plan.seconds + plan.ways} if plan.joints else {}
+    return {
+        **{"motions": motions, "seconds": plan.seconds, **ways},
+        **{"parameters": rows, "findings": plan.findings},
+    }
 
 
-def _recording_line(plan: Any, output: Path | None, bench: str | None, joint: str | None) -> str:
+def _recording_line(plan: Any, options: PlanWords) -> str:
     """The command line that records a plan."""
-    carried = f' --bench "{bench}"' if bench else ""
-    ids = f" --ids {','.join(f'{name}=ID' for name in _joints(plan))}" if joint else ""
-    return f"backemf record --bus BUS --port PORT{ids} --motions {output or 'plan.json'}{carried}"
+    carried = f' --bench "{options.bench}"' if options.bench else ""
+    if plan.joints:
+        carried = f" --robot {options.robot}"
+        carried += "" if options.table is None else f" --table {options.table:g}"
+    ids = f" --ids {','.join(f'{name}=ID' for name in _joints(plan))}" if options.robot else ""
+    return f"backemf record --bus BUS --port PORT{ids} --motions {options.output or 'plan.json'}{carried}"
 
 
 def _registers(actuator: Any, sets: list[str] | None) -> dict[str, float]:

@@ -1,16 +1,14 @@
-"""A whole robot on the bus: motions joint by joint that let nothing fall, and whether its model is free to
-make them, from where it stands to where it returns."""
+"""A whole robot on the bus: the usual motions of its joints, one after the other, which let nothing fall."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from ...errors import InvalidValue, UnknownName
 from ...logs.robot import Robot
-from ...mujoco.robot.robot_motion import first_touch, posture_of
 from ...planning.motions import Motion, Motions, Track
 from ...registry import SERVICES
 
@@ -18,8 +16,6 @@ GRID = 0.1
 """Motions begin where a joint stands, to this grid [rad]: the same again where it stands nearly there."""
 EDGE = 0.05
 """Kept from the ends of a joint's range [rad]."""
-STEP = 0.02
-"""Between postures that are looked at [s], and on the ways between them [rad]."""
 TOGETHER = 0.3
 """Share of the amplitude where all joints move at once."""
 
@@ -91,54 +87,3 @@ def _span(robot: Robot, name: str, q: float, amplitude: float) -> tuple[float, f
     if reach <= 0:
         raise InvalidValue(f"{name} has a range of {high - low + 2 * EDGE:.3g} rad; expected room to move")
     return float(np.clip(GRID * round(q / GRID), low + reach, high - reach)), reach
-
-
-def arm_problems(
-    robot: Robot, motions: Motions, here: Mapping[str, float], table: float | None
-) -> Iterator[str]:
-    """Why a robot should not make motions: a joint beyond its range, or links that touch each other or the
-    table; ways from where it stands and back included.
-
-    Args:
-        robot: its links and joints.
-        motions: that shall be played.
-        here: where its joints stand [rad]; others are taken to stand at 0, or as near as their range allows.
-        table: its height in the model's frame [m], where there is one.
-
-    Yields:
-        A sentence for each motion that must not be made.
-    """
-    others = posture_of(robot, {})
-    stands = np.array([here.get(name, others[name]) for name in robot.names])
-    for motion in motions.motions:
-        path = _path(robot, motion, stands)
-        for k, name in enumerate(robot.names):
-            joint, low, high = robot.joint(name), float(path[:, k].min()), float(path[:, k].max())
-            if name not in motion.tracks and "*" not in motion.tracks:
-                continue
-            if (joint.low is not None and low < joint.low) or (joint.high is not None and high > joint.high):
-                yield (
-                    f"{motion.name} takes {name} to {low:.3f} .. {high:.3f} rad, and its range in the model"
-                    f" is {joint.low} .. {joint.high}"
-                )
-        if (met := first_touch(robot, path, table)) is not None:
-            where = ", ".join(f"{n} {q:.2f}" for n, q in zip(robot.names, path[met.place], strict=True))
-            yield (
-                f"{motion.name}: {met.words} on its way, at {where} rad; move the robot elsewhere, or ask for"
-                " less (--amplitude, other --motions)"
-            )
-
-
-def _path(robot: Robot, motion: Motion, stands: np.ndarray) -> np.ndarray:
-    """Postures of a motion, with the ways from where the robot stands and back."""
-    played = np.tile(stands, (max(int(motion.duration / STEP), 1) + 1, 1))
-    t = np.linspace(0.0, motion.duration, len(played))
-    for k, name in enumerate(robot.names):
-        if (track := motion.track(name)) is not None:
-            played[:, k] = track.at(t)
-    return np.concatenate([_way(stands, played[0]), played, _way(played[-1], stands)])
-
-
-def _way(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    n = max(int(np.max(np.abs(b - a)) / STEP), 1)
-    return a + np.linspace(0.0, 1.0, n + 1)[:, None] * (b - a)

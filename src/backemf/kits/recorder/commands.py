@@ -123,8 +123,8 @@ def virtual(options: VirtualWords, terminal: Terminal) -> None:
 RECORD = CommandSpec(
     RecordWords,
     record,
-    order="bus port ids robot table motions output bench zero amplitude seconds limit rate baud interface"
-    " stiffness damping yes dry_run speed",
+    order="bus port ids robot table motions output bench start zero amplitude seconds limit rate baud"
+    " interface stiffness damping yes dry_run speed",
     has_findings=False,
 )
 VIRTUAL = CommandSpec(

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...datasheets import parts
 from ...planning.motions import Motion, Motions, SafetyLimits
+from ...planning.plan_options import sheet_current
 from ...tables import number, table
 from .buses import BusServo
 from .session import over
@@ -52,6 +54,47 @@ def watch_limits(
     low = limits.position_low if limits.position_low is not None else min(asked) - ROOM
     high = limits.position_high if limits.position_high is not None else max(asked) + ROOM
     return replace(limits, position_low=low, position_high=high)
+
+
+def sheet_currents(
+    limits: SafetyLimits, survey: Mapping[str, Any], start: str | None
+) -> tuple[SafetyLimits, str]:
+    """Limits on the current of each joint where none are given, by the sheets of its servo's part.
+
+    Args:
+        limits: as they are given.
+        survey: what the guardian said of the servos.
+        start: the part that they are; by what each says of itself and its supply unless given.
+
+    Returns:
+        The limits, and a sentence that says where they come from; empty where nothing was added.
+    """
+    if limits.current is not None:
+        return limits, ""
+    added, parts_of = dict[str, float](), dict[str, list[str]]()
+    for said in survey["servos"]:
+        volts = (said["seen"] or {}).get("supply")
+        part = _part_of(said["model"], volts, start)
+        amperes = None if part is None else sheet_current(parts.sheet(part), volts)
+        if part is not None and amperes is not None and said["name"] not in limits.currents:
+            added[said["name"]] = amperes
+            parts_of.setdefault(f"{amperes:g} A, twice what the sheet of {part} says at stall", []).append(
+                said["name"]
+            )
+    words = "; ".join(f"of {', '.join(names)} at {text}" for text, names in parts_of.items())
+    told = f"The current ends a motion {words} (--limit current=... sets another)." if words else ""
+    return replace(limits, currents={**limits.currents, **added}), told
+
+
+def _part_of(model: str, volts: float | None, start: str | None) -> str | None:
+    """The part of the catalogue that a servo is; of several of one model, the one of its voltage."""
+    if start is not None:
+        name = start.partition("/")[0]
+        return name if parts.is_part(name) else None
+    fitting = [name for name in parts.names() if f"{name}-".startswith(f"{model}-")]
+    if volts is None and len(fitting) > 1:
+        return None
+    return min(fitting, key=lambda name: abs(parts.sheet(name).voltage - (volts or 0.0)), default=None)
 
 
 def zero_of(zero: Any, seen: Mapping[str, float] | None) -> float:

@@ -156,6 +156,11 @@ class RecordOptions(Options):
     table: float | None = option(
         default=None, help="Height of a table in the model's frame [m].", applies_to=ON_ROBOT
     )
+    start: str | None = option(
+        default=None,
+        help="The part of the catalogue that the servos are, whose sheet says what their current may be;"
+        " found by what they say of themselves unless given.",
+    )
     limits: SafetyLimits | Sequence[str] | None = option(
         default=None,
         help="Torque off beyond this: position-low=-1rad, position-high, velocity, current=2A, temperature,"

@@ -18,12 +18,13 @@ from ...logs.read import read
 from ...logs.robot import Robot
 from ...options import takes
 from ...physics.bench import Bench
+from ...planning.arm_paths import arm_problems
 from ...planning.motions import Motions, SafetyLimits, usual
 from ...planning.plan_options import with_limits
-from .arm_motions import arm_motions, arm_problems, robot_of
+from .arm_motions import arm_motions, robot_of
 from .buses import BUSES, BusError, BusServo
 from .partner import Guardian, GuardianLost, signals_as_interruptions
-from .preflight import briefing, postures, problems, watch_limits, zero_of
+from .preflight import briefing, postures, problems, sheet_currents, watch_limits, zero_of
 from .reader import SUFFIXES, ending, lines
 from .record_options import USUAL, RecordOptions, named_ids, scopes_of
 
@@ -73,9 +74,11 @@ def run_record(options: RecordOptions) -> list[Log]:
     guardian = Guardian(job)
     with signals_as_interruptions() as again, _tell_of_torque(guardian), guardian:
         survey = guardian.hear()
+        limits, by_sheet = sheet_currents(limits, survey, options.start)
         plan = _checked_plan(options, plan, survey, limits, robot)
         kept, places = watch_limits(limits, plan, survey, zero), _places(options, plan, named)
         text = briefing(survey, plan, kept, zero, {k: (str(p), done) for k, (p, done) in places.items()})
+        text = f"{text}\n{by_sheet}" if by_sheet else text
         if options.show is not None:
             options.show(text)
         if options.dry_run:

@@ -13,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...planning.motions import Motion, SafetyLimits
+from ...planning.motions import SETTLE, Motion, SafetyLimits
 from .buses.bus import Bus, BusError, BusServo, Reply
 from .reader import RecordingJournal
 
-SETTLE = 0.3
-"""Rest between the way to the start and the motion itself [s]."""
 SHOWN = 0.1
 """Between two lines of the live view [s]."""
 BLOCKED, STILL = 0.4, 0.01
@@ -138,7 +136,7 @@ class Session:
     def _go(self, here: Mapping[int, float], there: Mapping[int, float]) -> None:
         """A smooth ramp, and a rest at its end."""
         far = max((abs(there[id] - here[id]) for id in there), default=0.0)
-        seconds = 1.5 * far / self.limits.approach / self.speed  # 1.5: the smooth ramp's fastest moment
+        seconds = self.limits.way_time(far) / self.speed
         begin, pace, told = time.monotonic(), _Pace(self.rate), 0.0
         while True:
             t = time.monotonic() - begin
@@ -363,7 +361,8 @@ def over(name: str, seen: Mapping[str, float], limits: SafetyLimits, servo: BusS
     Returns:
         The limit in words; empty where none is broken.
     """
-    for signal, most, unit in (("velocity", limits.velocity, "rad/s"), ("current", limits.current, "A")):
+    amperes = limits.current_of(name)
+    for signal, most, unit in (("velocity", limits.velocity, "rad/s"), ("current", amperes, "A")):
         if most is not None and signal in seen and abs(seen[signal]) > most:
             return f"{name} has a {signal} of {seen[signal]:.3g} {unit}, above its limit of {most:g}"
     hottest = [t for t in (limits.temperature, servo.temperature_limit) if t]

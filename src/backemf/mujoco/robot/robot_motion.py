@@ -365,6 +365,33 @@ def posture_of(robot: Robot, given: Mapping[str, float]) -> dict[str, float]:
     return stood
 
 
+def static_loads(robot: Robot, postures: np.ndarray) -> np.ndarray:
+    """What every joint's actuator must give to hold postures.
+
+    Args:
+        robot: its links and joints.
+        postures: (n, joints), in the robot's order [rad or m].
+
+    Returns:
+        (n, joints) [N m or N].
+    """
+    return joint_loads(robot, _standing(postures)).torque
+
+
+def _standing(postures: np.ndarray) -> RobotMotion:
+    """Postures as a motion that stands still in each."""
+    still, t = np.zeros_like(postures), np.arange(float(len(postures)))
+    return RobotMotion(
+        time=t,
+        position=postures,
+        velocity=still,
+        acceleration=still,
+        recorded=postures,
+        window=1,
+        noise=still[0],
+    )
+
+
 def joint_bench(robot: Robot, joint: str, posture: Mapping[str, float]) -> Bench:
     """What a joint carries while the others stand still: I q'' = -A sin(q - q_h), which a point mass of
     m = A^2 / (g^2 I) at l = g I / A has too.
@@ -386,12 +413,7 @@ def joint_bench(robot: Robot, joint: str, posture: Mapping[str, float]) -> Bench
     place = robot.names.index(joint)
     q = np.tile([posture[name] for name in robot.names], (2, 1))
     q[:, place] = (0.0, 0.5 * math.pi)
-    still = np.zeros_like(q)
-    noise = np.zeros(q.shape[1])
-    path = RobotMotion(
-        time=np.arange(2.0), position=q, velocity=still, acceleration=still, recorded=q, window=1, noise=noise
-    )
-    loads = joint_loads(robot, path)
+    loads = joint_loads(robot, _standing(q))
     inertia = float(loads.inertia[0, place])
     # load = -A sin(q - q_h): A sin(q_h) at 0, -A cos(q_h) at a quarter turn
     s, c = float(loads.load[0, place]), -float(loads.load[1, place])
@@ -424,18 +446,19 @@ class Room(NamedTuple):
     """Whether anything of the model can touch at all."""
 
 
-def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
+def room(robot: Robot, joint: str, posture: Mapping[str, float], table: float | None = None) -> Room:
     """How far a joint can go either way from where it stands, as the model's own shapes have it.
 
     Args:
         robot: its links and joints.
         joint: its name.
         posture: where every joint stands, by name [rad or m].
+        table: height of a plane below, in the model's frame [m].
 
     Returns:
         The ends, and what touches what beyond them.
     """
-    one, place, shapes = robot.joint(joint), robot.names.index(joint), _Shapes(robot)
+    one, place, shapes = robot.joint(joint), robot.names.index(joint), _Shapes(robot, table)
     if not shapes.can_touch:
         return Room(one.low, one.high, "", "", (), False)
     stands = np.array([posture[name] for name in robot.names])
@@ -465,21 +488,24 @@ def room(robot: Robot, joint: str, posture: Mapping[str, float]) -> Room:
 
 
 class _Shapes:
-    """A robot's links, and a table where there is one: which of them touch in a posture."""
+    """A robot's links, and a table where there is one: which of them touch in a posture, or come as near as
+    `clear` [m]."""
 
-    def __init__(self, robot: Robot, table: float | None = None):
+    def __init__(self, robot: Robot, table: float | None = None, clear: float = 0.0):
         mujoco = load_mujoco()
         self.model = copy.copy(_compile_text(robot.model, None if table is None else Ground(height=table)))
         self.data, (self._at, _) = mujoco.MjData(self.model), places(robot, self.model)
         collides = (self.model.geom_contype != 0) | (self.model.geom_conaffinity != 0)
         off = self.model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.can_touch = bool(not off and collides.any())
+        self.model.geom_margin[:] = np.maximum(self.model.geom_margin, clear)
+        self._near = clear
 
     def touching(self, posture: np.ndarray) -> set[Pair]:
         """Bodies that touch where the joints, in the robot's order, stand so [rad or m]."""
         self.data.qpos[self._at] = posture
         load_mujoco().mj_fwdPosition(self.model, self.data)
-        return {_body_pair(self.model, contact) for contact in self.data.contact if contact.dist < 0.0}
+        return {_body_pair(self.model, contact) for contact in self.data.contact if contact.dist < self._near}
 
 
 class Touch(NamedTuple):
@@ -489,18 +515,21 @@ class Touch(NamedTuple):
     words: str
 
 
-def first_touch(robot: Robot, postures: np.ndarray, table: float | None = None) -> Touch | None:
+def first_touch(
+    robot: Robot, postures: np.ndarray, table: float | None = None, clear: float = 0.0
+) -> Touch | None:
     """Where a way through postures first touches something, as the model's own shapes have it.
 
     Args:
         robot: its links and joints.
         postures: one after the other, in the robot's order of joints [rad or m].
         table: height of a plane below, in the model's frame [m].
+        clear: what comes as near as this counts as a touch [m].
 
     Returns:
         The first touch; None where there is none, or nothing of the model can touch.
     """
-    shapes = _Shapes(robot, table)
+    shapes = _Shapes(robot, table, clear)
     if not shapes.can_touch:
         return None
     already = shapes.touching(postures[0])

@@ -12,7 +12,7 @@ import numpy as np
 from ....engine.simulate import Trajectory
 from ....errors import InvalidValue
 from ....figure import Band, Bars, Curve, Figure, Panel, over_time
-from ....planning.plan import Plan
+from ....planning.plan import ExpectedParameter, Plan
 from ....targets.replay import Replay
 from .fit_figures import short
 
@@ -216,6 +216,8 @@ MOST_ERROR = 150.0
 
 def plan_figure(plan: Plan) -> Figure:
     """Positions and currents of all motions, one after the other; below, the errors to expect."""
+    if plan.joints:
+        return _robot_plan_figure(plan)
     t, target, position, current, bands = [], [], [], [], []
     start = 0.0
     for k, one in enumerate(plan.foreseen):
@@ -247,14 +249,53 @@ def plan_figure(plan: Plan) -> Figure:
     return Figure(title=title, panels=panels, shared_x=False)
 
 
+def _robot_plan_figure(plan: Plan) -> Figure:
+    """The same of a robot: a curve for each joint."""
+    begins, bands, start = dict[str, float](), [], 0.0
+    for k, motion in enumerate(plan.motions.motions):
+        begins[motion.name] = start
+        bands.append(Band(low=start, high=start + motion.duration, label=f"{k + 1}"))
+        start += motion.duration + PAUSE
+
+    def curves(scale: float, signal: str) -> list[Curve]:
+        made = []
+        for k, joint in enumerate(plan.joints):
+            mine = sorted(
+                (one for one in plan.foreseen if one.joint == joint), key=lambda one: begins[one.name]
+            )
+            t = np.concatenate([[*(begins[one.name] + one.time), np.nan] for one in mine])
+            y = np.concatenate([[*(scale * getattr(one, signal)), np.nan] for one in mine])
+            made.append(Curve(x=t, y=y, label=joint if signal == "position" else "", color=k % COLORS))
+        return made
+
+    place, current = curves(180.0 / np.pi, "position"), curves(1.0, "current")
+    plain = [replace(band, label="") for band in bands]
+    played = ", ".join(motion.name for motion in plan.motions.motions)
+    panels = [
+        Panel(lines=place, x_label="time [s]", y_label="position [deg]", bands=plain, legend_above=True),
+        Panel(lines=current, x_label="time [s]", y_label="current [A]", bands=bands, note=played),
+        _errors(plan),
+    ]
+    title = (
+        f"{len(bands)} motions, {plan.seconds:.0f} s, and what their logs will tell of {len(place)} joints"
+    )
+    return Figure(title=title, panels=panels, shared_x=False)
+
+
 def _errors(plan: Plan) -> Panel:
-    """Bars of the expected errors; those that stay untold in another colour."""
-    names = [short(p.path) for p in plan.parameters]
-    values = [min(100.0 * p.relative_error, MOST_ERROR) for p in plan.parameters]
-    colors = [0 if p.determined else 1 for p in plan.parameters]
+    """Bars of the expected errors, of a robot those of the joint that is told worst; those that stay untold
+    in another colour."""
+    worst: dict[str, ExpectedParameter] = {}
+    for p in plan.parameters:
+        if p.path not in worst or p.relative_error > worst[p.path].relative_error:
+            worst[p.path] = p
+    rows = list(worst.values())
+    names = [f"{short(p.path)} ({p.joint})" if p.joint else short(p.path) for p in rows]
+    values = [min(100.0 * p.relative_error, MOST_ERROR) for p in rows]
+    colors = [0 if p.determined else 1 for p in rows]
+    who = "error to expect, joint told worst" if plan.joints else "error to expect"
     return Panel(
-        x_label=f"error to expect [% of the value], at most {MOST_ERROR:g} shown; the second colour stays"
-        " untold",
+        x_label=f"{who} [% of the value], at most {MOST_ERROR:g} shown; the second colour stays untold",
         y_label="",
         x_log=True,
         bars=Bars(names=names, values=values, colors=colors),
