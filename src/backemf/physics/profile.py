@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from .maths import Scalar, absolute, clip, floor, maximum, where
 
+ONE = 1.0 + 1e-6
+"""Leaves room for rounding."""
+
 
 def nearest_count(x: Scalar) -> Scalar:
     """The whole number nearest to x; a half goes up."""
@@ -68,7 +71,9 @@ def profile_step(
         most = clip(most, -speed, speed)
     v = clip(most, before - acceleration * h, before + acceleration * h)
     after = position + forwards * h * (before + v) / 2.0
-    there = (absolute(goal - after) <= acceleration * h * h) & (absolute(v) <= acceleration * h)
+    # in the last step before it stands, no further from its goal than it brakes in one
+    slow, close = ONE * acceleration * h, ONE * acceleration * h * h / 2.0
+    there = (absolute(e) <= close) & (before >= 0.0) & (before <= slow)
     return where(there, goal, after), where(there, 0.0, forwards * v)
 
 

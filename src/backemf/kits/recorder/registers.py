@@ -111,7 +111,7 @@ class Map:
     ram: int = 40
     """Address from which on registers are lost with the power; those below are kept."""
     read_only: tuple[str, ...] = ()
-    """Registers outside the block of measurements that nobody can write."""
+    """Registers that nobody can write, beside what is measured."""
     takes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """What a register takes, from ... to; a Dynamixel refuses anything else."""
     rates: Mapping[int, int] = field(default_factory=dict)
@@ -358,7 +358,10 @@ X = Map(
     ),
     bauds=(1_000_000, 57_600, 115_200, 2_000_000, 3_000_000, 4_000_000),
     ram=64,
-    read_only=("model_number", "firmware", "registered", "hardware_error", "moving", "moving_status"),
+    read_only=(
+        *("model_number", "firmware", "registered", "hardware_error", "moving", "moving_status"),
+        *("velocity_trajectory", "position_trajectory"),
+    ),
     takes={
         **{"id": (0, 252), "baud": (0, 7), "return_delay": (0, 254), "drive_mode": (0, 0)},
         **{"homing_offset": (-1_044_479, 1_044_479), "temperature_limit": (0, 100), "duty_limit": (0, 885)},

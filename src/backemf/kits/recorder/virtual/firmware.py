@@ -201,9 +201,7 @@ class Device:
         return ""
 
     def _is_fixed(self, name: str) -> bool:
-        start, n = self.table.block
-        r = self.table[name]
-        return name in self.table.read_only or start <= r.address < start + n
+        return name in self.table.read_only or name in self.table.signals.values()
 
     def _is_locked(self, address: int) -> bool:
         """Whether what is stored cannot be written now: not while the torque is on."""
