@@ -9,10 +9,11 @@ import math
 import numpy as np
 import pytest
 
+import backemf as be
 from backemf.datasheets import parts
 from backemf.kits.recorder.registers import MAPS
 from backemf.kits.recorder.virtual.firmware import Device, advance_devices
-from backemf.kits.recorder.virtual.plants import Faults, VirtualPlant
+from backemf.kits.recorder.virtual.plants import Faults, VirtualPlant, VirtualRobot
 from backemf.kits.recorder.virtual.serial_line import FRAMINGS, SerialLine, crc
 from backemf.physics.bench import Pendulum
 from backemf.physics.profile import limit_error, nearest_count, profile_step, ramp_step
@@ -23,6 +24,8 @@ PARTS = {
     "dynamixel2": ("xm430-w350", "dynamixel-x", 1030),
 }
 TURN = 2 * math.pi / 4096
+ARM = """<mujoco><worldbody><body><joint name="elbow" axis="0 1 0" range="-170 170"/>
+<inertial pos="0 0 -0.1" mass="0.1" diaginertia="1e-4 1e-4 1e-5"/></body></worldbody></mujoco>"""
 
 
 @functools.cache
@@ -486,3 +489,37 @@ def test_profiles_are_traced_by_jax():
     assert ramp_step(0.0, -5.0, 100.0, 0.01) == -1.0
     assert ramp_step(0.0, -5.0, None, 0.01) == -5.0
     assert limit_error(-5.0, 2.0, 3.0, 0.1, 0.5) == pytest.approx(-1.3)
+
+
+@pytest.mark.parametrize("robot", [False, True])
+def test_what_rounds_moves_as_the_model_does_within_counts(robot, tmp_path):
+    """The same goals through registers, and given to the plant as they are; a delay of 12.3 ms included."""
+    part = actuator("xm430-w350").replace(**{"drive.delay": 0.0123})
+    arm = tmp_path / "arm.xml"
+    arm.write_text(ARM)
+
+    def plant():
+        if robot:
+            model = be.Robot.read(arm)
+            return VirtualRobot(part, model, model.names, Faults())
+        return VirtualPlant(part, Pendulum(mass=0.1, length=0.1), 1, Faults())
+
+    one, other = plant(), plant()
+    device = Device(1, 0, MAPS["dynamixel-x"], 1020, one, 0.0, 0)
+    other.enable(0, True)
+    device.write(64, b"\x01")
+    far, late = [], []
+    for k in range(300):
+        goal, now = round(400 * math.sin(k / 20)) + 2048, 0.01 * k
+        device.write(116, goal.to_bytes(4, "little"))
+        late.append((now + 0.0123, (goal - 2048) * TURN))
+        advance_devices(one, [device], now + 0.01)
+        while robot and late and late[0][0] <= now + 0.01:  # this plant leaves delays to others
+            other.advance(late[0][0])
+            other.follow(0, late.pop(0)[1])
+        if not robot:
+            other.ask(0, "position_target", (goal - 2048) * TURN)
+        other.advance(now + 0.01)
+        far.append(one.motion(0)[0] - other.motion(0)[0])
+    assert np.ptp([400 * math.sin(k / 20) * TURN for k in range(300)]) > 1
+    assert np.sqrt(np.mean(np.square(far))) < 1.0 * TURN

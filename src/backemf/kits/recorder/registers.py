@@ -302,7 +302,8 @@ X = Map(
     registers=_registers("""
         model_number 0 2, firmware 6 1, id 7 1, baud 8 1, return_delay 9 1, drive_mode 10 1, mode 11 1,
         homing_offset 20 4 twos, moving_threshold 24 4, temperature_limit 31 1, supply_high 32 2,
-        supply_low 34 2, duty_limit 36 2, current_limit 38 2, position_high 48 4 twos, position_low 52 4 twos, shutdown 63 1,
+        supply_low 34 2, duty_limit 36 2, current_limit 38 2,
+        position_high 48 4 twos, position_low 52 4 twos, shutdown 63 1,
         torque_enable 64 1, response_level 68 1, registered 69 1, hardware_error 70 1,
         derivative 80 2, integral 82 2, proportional 84 2,
         feedforward_acceleration 88 2, feedforward_velocity 90 2, bus_watchdog 98 1,
