@@ -16,7 +16,7 @@ REGISTERS = {
     **{"position_span": 21, "velocity_span": 22, "torque_span": 23, "over_voltage": 29},
 }
 """Damiao, DM-J series manual, table of registers: name -> RID."""
-WHOLE = ("timeout", "control_mode", "hardware", "firmware", "pole_pairs")
+WHOLE = ("timeout", "control_mode", "hardware", "firmware", "pole_pairs", "master_id", "id")
 """Those that are whole numbers; the others are float32."""
 MIT_MODE = 1
 FAULTS = {

@@ -26,6 +26,8 @@ from ....units import parse
 
 STEP = 5e-4
 """Longest time step [s]."""
+LOOP_SHARE = 0.3
+"""Longest time step of a motor with a current loop, times its bandwidth: a longer one makes it chatter."""
 AMBIENT = 25.0
 """Of a servo whose model has no temperature [degC]."""
 RATED = ("drive.newton_metres_per_radian", "drive.newton_metre_seconds_per_radian")
@@ -137,6 +139,8 @@ class VirtualPlant(VirtualJoints):
         self.state = self._step.start(position=position)
         self.inputs = np.zeros((n, len(names)))
         self.nominal = actuator.drive.supply or 12.0
+        bandwidth = actuator.parameters.get("drive.bandwidth", 0.0) if actuator.motor.inductance else 0.0
+        self._longest = min(STEP, LOOP_SHARE / bandwidth) if bandwidth else STEP
         self._parameters = np.array([[*system.parameters.values()]] * n, float)
         self._places = {name: k for k, name in enumerate(system.parameters)}
         self.columns = {name: k for k, name in enumerate(names)}
@@ -198,12 +202,15 @@ class VirtualPlant(VirtualJoints):
         if h <= 0:
             return
         self._supply(self.nominal * self.faults.supply_share(time))
-        before = self.state.copy() if self.faults.is_stuck(time) else None
-        n = max(1, math.ceil(h / STEP - 1e-6))
-        self._step(self.state, self.inputs, h, substeps=n, out=self.state)
-        if before is not None:
-            self.state[:, self._states["position"]] = before[:, self._states["position"]]
-            self.state[:, self._states["velocity"]] = 0.0
+        n, still = max(1, math.ceil(h / self._longest - 1e-6)), self.faults.is_stuck(time)
+        position = self.state[:, self._states["position"]].copy()
+        for _ in range(n if still else 1):
+            self._step(
+                self.state, self.inputs, h / n if still else h, substeps=1 if still else n, out=self.state
+            )
+            if still:
+                self.state[:, self._states["position"]] = position
+                self.state[:, self._states["velocity"]] = 0.0
         self.time = time
 
     def sensor_values(self, k: int) -> dict[str, float]:
