@@ -19,8 +19,8 @@ for name in ("torch", "accelerate", "datasets"):
         sys.modules[name] = MagicMock()
         sys.modules |= {f"datasets.{part}": MagicMock() for part in ("utils", "utils.logging")}
 
-from lerobot import __version__  # noqa: E402
-from lerobot.motors import Motor, MotorCalibration, MotorNormMode, motors_bus  # noqa: E402
+from lerobot import __version__  # noqa: E402  # pyright: ignore[reportMissingImports]
+from lerobot.motors import Motor, MotorCalibration, MotorNormMode, motors_bus  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 N = 3
 TRIES = 20
@@ -29,9 +29,9 @@ TRIES = 20
 
 def bus_of(kind: str, port: str, motors: dict):
     if kind == "feetech":
-        from lerobot.motors.feetech import FeetechMotorsBus as Bus
+        from lerobot.motors.feetech import FeetechMotorsBus as Bus  # pyright: ignore[reportMissingImports]
     else:
-        from lerobot.motors.dynamixel import DynamixelMotorsBus as Bus
+        from lerobot.motors.dynamixel import DynamixelMotorsBus as Bus  # pyright: ignore[reportMissingImports]
     bus = Bus(port=port, motors=motors)
     bus.sync_read = functools.partial(bus.sync_read, num_retry=TRIES)
     return bus

@@ -172,33 +172,33 @@ class Device:
             nothing: what cannot be written stays as it is.
         """
         end = address + len(content)
-        asked = {
-            name
-            for name, r in self.table.registers.items()
-            if r.address < end and address < r.address + r.size
-        }
-        fixed = {name for name in asked if self._is_fixed(name)}
-        before, on = bytes(self.memory), self.get("torque_enable")
         if end > len(self.memory):
             return "range"
+        spans = {name: (r.address, r.address + r.size) for name, r in self.table.registers.items()}
+        asked = {name for name, (first, last) in spans.items() if first < end and address < last}
+        fixed = {name for name in asked if self._is_fixed(name)}
+        before, was_on = bytes(self.memory), self.get("torque_enable")
         if self.is_dynamixel and (fixed or self._is_locked(address)):
             return "access"
         self.memory[address:end] = content
-        for name in fixed:
-            r = self.table[name]
-            self.memory[r.address : r.address + r.size] = before[r.address : r.address + r.size]
+        for first, last in (spans[name] for name in fixed):
+            self.memory[first:last] = before[first:last]
         refused = self._refusal(asked) if self.is_dynamixel else ""
         if refused:
             self.memory[:] = before
-            return refused
+        else:
+            self._obey(asked, address, end, was_on)
+        return refused
+
+    def _obey(self, asked: set[str], address: int, end: int, was_on: int) -> None:
+        """Keep what was written between two addresses, and do what follows from it."""
         if self.is_dynamixel or not self.get("lock"):
             self._save(address, end)
         if "torque_enable" in asked and self.get("torque_enable") == SET_MIDDLE and self.table.homing < 0:
-            self.put("torque_enable", on)
+            self.put("torque_enable", was_on)
             self._set_middle()
         for name in self._effects.keys() & asked:
             self._effects[name]()
-        return ""
 
     def _is_fixed(self, name: str) -> bool:
         return name in self.table.read_only or name in self.table.signals.values()

@@ -97,7 +97,7 @@ class Framing(ABC):
         """(id, address, length) of everything that a bulk read asks for."""
 
     @abstractmethod
-    def kept(self, content: bytes) -> tuple[str, ...]:
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
         """Registers that a factory reset leaves as they are."""
 
 
@@ -125,7 +125,7 @@ class ProtocolOne(Framing):
         rows = [content[n : n + 3] for n in range(1, len(content) - 2, 3)]
         return [(id, address, length) for length, id, address in rows]
 
-    def kept(self, content: bytes) -> tuple[str, ...]:
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
         return ("id", "baud")
 
 
@@ -138,7 +138,7 @@ class DynamixelFramingOne(ProtocolOne):
     }
     spoken = (ProtocolOne.spoken - {SYNC_READ}) | {BULK_READ}
 
-    def kept(self, content: bytes) -> tuple[str, ...]:
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
         return ()
 
 
@@ -172,7 +172,7 @@ class ProtocolTwo(Framing):
         rows = [content[n : n + 5] for n in range(0, len(content) - 4, 5)]
         return [(row[0], _int(row[1:3]), _int(row[3:5])) for row in rows]
 
-    def kept(self, content: bytes) -> tuple[str, ...]:
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
         return {b"\x01": ("id",), b"\x02": ("id", "baud")}.get(content, ())
 
 
@@ -343,35 +343,41 @@ class SerialLine(PseudoTerminal):
             registered, device.registered = device.registered, None
             return b"", device.write(*registered)
         elif kind == RESET:
-            device.reset(self.framing.kept(content))
+            device.reset(self.framing.reset_exceptions(content))
         elif kind == REBOOT:
             device.reboot()
         return b"", ""
 
     def _together(self, packet: Packet, devices: Mapping[int, Device]) -> None:
         """Read or write registers of several servos: the same ones, or in bulk those of each."""
-        n, content = self.framing.address_size, packet.content
-        address, length, rest = _int(content[:n]), _int(content[n : 2 * n]), content[2 * n :]
-        reads, writes = list[tuple[int, int, int]](), list[tuple[int, int, bytes]]()
-        if packet.instruction == BULK_READ:
-            reads = self.framing.bulk(content)
-        elif packet.instruction == SYNC_READ:
-            reads = [(id, address, length) for id in rest if id in devices and devices[id].table.sync_read]
-        elif packet.instruction == SYNC_WRITE and length:
-            for start in range(0, len(rest) - length, length + 1):
-                writes.append((rest[start], address, rest[start + 1 : start + 1 + length]))
-        while packet.instruction == BULK_WRITE and len(content) > 5:
-            length = _int(content[3:5])
-            writes.append((content[0], _int(content[1:3]), content[5 : 5 + length]))
-            content = content[5 + length :]
-        for id, address, length in reads:
-            if id in devices:
+        for id, address, length in self._reads(packet):
+            if id in devices and (packet.instruction != SYNC_READ or devices[id].table.sync_read):
                 found = devices[id].read(address, length)
                 wrong = "range" if found is None else ""
                 self.reply(devices[id], found or b"", wrong, id, devices[id].baud)
-        for id, address, part in writes:
+        for id, address, part in self._writes(packet):
             if id in devices:
                 devices[id].write(address, part)
+
+    def _reads(self, packet: Packet) -> list[tuple[int, int, int]]:
+        """(id, address, length) of everything that is to be read."""
+        n, content = self.framing.address_size, packet.content
+        if packet.instruction == SYNC_READ:
+            return [(id, _int(content[:n]), _int(content[n : 2 * n])) for id in content[2 * n :]]
+        return self.framing.bulk(content) if packet.instruction == BULK_READ else []
+
+    def _writes(self, packet: Packet) -> list[tuple[int, int, bytes]]:
+        """(id, address, bytes) of everything that is to be written."""
+        n, content, writes = self.framing.address_size, packet.content, list[tuple[int, int, bytes]]()
+        if packet.instruction == SYNC_WRITE:
+            address, length, rest = _int(content[:n]), _int(content[n : 2 * n]), content[2 * n :]
+            for start in range(0, len(rest) - length, length + 1):
+                writes.append((rest[start], address, rest[start + 1 : start + 1 + length]))
+        while packet.instruction == BULK_WRITE and len(content) > 5:
+            end = 5 + _int(content[3:5])
+            writes.append((content[0], _int(content[1:3]), content[5:end]))
+            content = content[end:]
+        return writes
 
     def reply(self, device: Device, content: bytes, wrong: str, id: int, baud: int) -> None:
         """A status packet, after the return delay and the time that it takes on the wire.
