@@ -25,6 +25,8 @@ from lerobot.motors import Motor, MotorCalibration, MotorNormMode, motors_bus  #
 N = 3
 TRIES = 20
 """What LeRobot is told to ask again, on a machine that may be busy."""
+PATIENCE = 2000.0
+"""How much longer it waits for an answer [ms]; it is there long before, unless the machine is busy."""
 
 
 def bus_of(kind: str, port: str, motors: dict):
@@ -33,6 +35,13 @@ def bus_of(kind: str, port: str, motors: dict):
     else:
         from lerobot.motors.dynamixel import DynamixelMotorsBus as Bus  # pyright: ignore[reportMissingImports]
     bus = Bus(port=port, motors=motors)
+    wait = bus.port_handler.setPacketTimeout
+
+    def wait_longer(length: int) -> None:
+        wait(length)
+        bus.port_handler.packet_timeout += PATIENCE
+
+    bus.port_handler.setPacketTimeout = wait_longer
     bus.sync_read = functools.partial(bus.sync_read, num_retry=TRIES)
     return bus
 
