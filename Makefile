@@ -38,6 +38,7 @@ pages: $(STAMP)
 conformance: $(STAMP)
 	$(BIN)/python scripts/conformance.py
 	$(BIN)/python scripts/replays.py
+	$(BIN)/python scripts/lerobot_bus.py
 	$(BIN)/python scripts/pythons.py
 
 bench: $(STAMP)

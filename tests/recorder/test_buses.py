@@ -95,6 +95,8 @@ def test_a_damiao_frame_is_what_its_maker_prints():
     assert heard is not None
     assert (heard.id, heard.on, heard.alarm) == (1, True, "")
     assert heard.values == (32768.0, 2048.0, 2048.0, 40.0, 30.0)
+    for late in (0x33, 0x55):
+        assert motor._feedback(Frame(0x11, bytes([1, 0, late, 9, 0, 0, 0, 0]))) is None, "of a register"
     over = motor._feedback(Frame(0x11, bytes([0xC1, 0x80, 0x00, 0x80, 0x08, 0x00, 30, 40])))
     assert over is not None
     assert over.alarm == "winding too hot"

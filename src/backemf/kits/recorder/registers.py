@@ -108,6 +108,25 @@ class Map:
     kept: tuple[str, ...] = ()
     """Further registers that are read and stored with a log."""
     bauds: tuple[int, ...] = (1_000_000,)
+    ram: int = 40
+    """Address from which on registers are lost with the power; those below are kept."""
+    read_only: tuple[str, ...] = ()
+    """Registers that nobody can write, beside what is measured."""
+    takes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """What a register takes, from ... to; a Dynamixel refuses anything else."""
+    rates: Mapping[int, int] = field(default_factory=dict)
+    """Count of the register of the baud rate -> rate."""
+    wheel: str = ""
+    """The mode that both position limits at 0 mean, in a table without a register for it."""
+    profile: tuple[str, str] = ("", "")
+    """Registers of the speed and the acceleration that a setpoint keeps, 0 for any; `scales` has their units
+    as profile_velocity and profile_acceleration."""
+    duty_goal: Register | None = None
+    """The goal of the PWM mode."""
+    duty_limits: tuple[str, ...] = ()
+    """Registers whose least one limits the duty; they count as `scales` has the duty."""
+    homing: int = 0
+    """Sign with which the homing offset is added to what the encoder counts; 0: there is none."""
 
     def __getitem__(self, name: str) -> Register:
         if name not in self.registers:
@@ -194,6 +213,11 @@ FEETECH = Map(
     status_bits={0: "supply voltage", 2: "too hot", 5: "overload"},
     firmware=("firmware", "firmware_minor"),
     bauds=(1_000_000, 500_000, 250_000, 128_000, 115_200, 57_600, 38_400),
+    read_only=("firmware", "firmware_minor", "model_number", "moving"),
+    rates=dict(enumerate((1_000_000, 500_000, 250_000, 128_000, 115_200, 76_800, 57_600, 38_400))),
+    profile=("goal_velocity", ""),
+    duty_goal=Register(44, 2, 10),
+    duty_limits=("torque_maximum",),
 )
 """What the series of Feetech share; no servo has just this."""
 
@@ -208,13 +232,14 @@ STS = replace(
         unloading_condition 19 1, dead_zone_forward 26 1, dead_zone_backward 27 1, current_limit 28 2,
         homing_offset 31 2 11, mode 33 1, protective_torque 34 1, protection_time 35 1, overload_torque 36 1,
         acceleration 41 1, goal 42 2 15, goal_velocity 46 2 15, torque_limit 48 2, lock 55 1,
-        position 56 2 15, current 69 2 15
+        position 56 2 15, registered 64 1, current 69 2 15
         """),
     },
     scales={
         **FEETECH.scales,
         **{"position": Scale(TURN, "rad", 2048), "velocity": Scale(TURN, "rad/s")},
         "current": Scale(6.5e-3, "A"),
+        **{"profile_velocity": Scale(TURN, "rad/s"), "profile_acceleration": Scale(100 * TURN, "rad/s^2")},
     },
     signals={**FEETECH.signals, "current": "current"},
     models={777: RegisterModel("sts3215", 6.5e-3), 2825: RegisterModel("sts3250", 6.5e-3)},
@@ -236,6 +261,10 @@ STS = replace(
         *("current_limit", "homing_offset", "mode", "protective_torque", "protection_time"),
         *("overload_torque", "acceleration", "goal_velocity"),
     ),
+    read_only=(*FEETECH.read_only, "registered"),
+    profile=("goal_velocity", "acceleration"),
+    duty_limits=("torque_limit", "torque_maximum"),
+    homing=-1,
 )
 """Several servos of the series share a model number; 777 is every STS3215."""
 
@@ -244,7 +273,11 @@ SCS = replace(
     name="feetech-scs",
     source="Feetech SCS series memory table (feetechrc.com), as public drivers spell it",
     registers={**FEETECH.registers, **_registers("lock 48 1")},
-    scales={**FEETECH.scales, "position": Scale(STEP, "rad", 512), "velocity": Scale(STEP, "rad/s")},
+    scales={
+        **FEETECH.scales,
+        **{"position": Scale(STEP, "rad", 512), "velocity": Scale(STEP, "rad/s")},
+        "profile_velocity": Scale(STEP, "rad/s"),
+    },
     models={1284: RegisterModel("scs0009", None)},
     counts_per_turn=round(2.0 * math.pi / STEP),
     big=True,
@@ -258,6 +291,7 @@ SCS = replace(
         *("return_delay", "position_low", "position_high", "temperature_limit", "supply_low", "supply_high"),
         *("torque_maximum", "minimum_force", "goal_velocity"),
     ),
+    wheel="PWM",
 )
 
 
@@ -267,15 +301,16 @@ X = Map(
     source="ROBOTIS e-manual, control tables of XL430-W250, XL330-M288, XM430-W350 (emanual.robotis.com)",
     registers=_registers("""
         model_number 0 2, firmware 6 1, id 7 1, baud 8 1, return_delay 9 1, drive_mode 10 1, mode 11 1,
-        homing_offset 20 4 twos, temperature_limit 31 1, supply_high 32 2, supply_low 34 2, duty_limit 36 2,
-        current_limit 38 2, position_high 48 4 twos, position_low 52 4 twos, shutdown 63 1,
-        torque_enable 64 1, response_level 68 1, hardware_error 70 1,
+        homing_offset 20 4 twos, moving_threshold 24 4, temperature_limit 31 1, supply_high 32 2,
+        supply_low 34 2, duty_limit 36 2, current_limit 38 2,
+        position_high 48 4 twos, position_low 52 4 twos, shutdown 63 1,
+        torque_enable 64 1, response_level 68 1, registered 69 1, hardware_error 70 1,
         derivative 80 2, integral 82 2, proportional 84 2,
         feedforward_acceleration 88 2, feedforward_velocity 90 2, bus_watchdog 98 1,
         goal_duty 100 2 twos, goal_current 102 2 twos, goal_velocity 104 4 twos,
         profile_acceleration 108 4, profile_velocity 112 4, goal 116 4 twos, moving 122 1,
-        duty 124 2 twos, current 126 2 twos, velocity 128 4 twos, position 132 4 twos, voltage 144 2,
-        temperature 146 1
+        moving_status 123 1, duty 124 2 twos, current 126 2 twos, velocity 128 4 twos, position 132 4 twos,
+        velocity_trajectory 136 4 twos, position_trajectory 140 4 twos, voltage 144 2, temperature 146 1
     """),
     scales={
         **SCALES,
@@ -283,6 +318,8 @@ X = Map(
         "velocity": Scale(0.229 * RPM, "rad/s"),
         "duty": Scale(1.0 / 885.0, "1"),
         "current": Scale(1e-3, "A"),
+        "profile_velocity": Scale(0.229 * RPM, "rad/s"),
+        "profile_acceleration": Scale(214.577 * RPM / 60.0, "rad/s^2"),
     },
     signals={
         **{"position": "position", "velocity": "velocity", "duty": "duty", "current": "current"},
@@ -301,10 +338,10 @@ X = Map(
         1130: RegisterModel("xm540-w150", 2.69e-3),
     },
     defaults={
-        **{"firmware": 52, "baud": 3, "return_delay": 250, "mode": 3, "temperature_limit": 70},
+        **{"firmware": 52, "baud": 1, "return_delay": 250, "mode": 3, "temperature_limit": 70},
         **{"supply_high": 160, "supply_low": 35, "duty_limit": 885, "current_limit": 1750},
         **{"position_high": 4095, "position_low": 0, "shutdown": 53, "response_level": 2},
-        **{"proportional": 800, "goal_duty": 885, "goal_current": 1750},
+        **{"proportional": 800, "goal_duty": 885, "goal_current": 1750, "moving_threshold": 10},
     },
     recording={"profile_acceleration": 0, "profile_velocity": 0},
     mode=(
@@ -321,6 +358,23 @@ X = Map(
         "hardware_error",
     ),
     bauds=(1_000_000, 57_600, 115_200, 2_000_000, 3_000_000, 4_000_000),
+    ram=64,
+    read_only=(
+        *("model_number", "firmware", "registered", "hardware_error", "moving", "moving_status"),
+        *("velocity_trajectory", "position_trajectory"),
+    ),
+    takes={
+        **{"id": (0, 252), "baud": (0, 7), "return_delay": (0, 254), "drive_mode": (0, 0)},
+        **{"homing_offset": (-1_044_479, 1_044_479), "temperature_limit": (0, 100), "duty_limit": (0, 885)},
+        **{"position_high": (0, 4095), "position_low": (0, 4095), "torque_enable": (0, 1)},
+        **{"response_level": (0, 2), "derivative": (0, 16_383), "integral": (0, 16_383)},
+        **{"proportional": (0, 16_383), "profile_acceleration": (0, 32_767), "profile_velocity": (0, 32_767)},
+    },
+    rates=dict(enumerate((9_600, 57_600, 115_200, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000))),
+    profile=("profile_velocity", "profile_acceleration"),
+    duty_goal=Register(100, 2, TWOS),
+    duty_limits=("goal_duty", "duty_limit"),
+    homing=1,
 )
 
 MX2 = replace(
@@ -346,9 +400,9 @@ MX = Map(
         position_high 8 2, temperature_limit 11 1, supply_low 12 1, supply_high 13 1, torque_maximum 14 2,
         response_level 16 1, shutdown 18 1,
         torque_enable 24 1, derivative 26 1, integral 27 1, proportional 28 1,
-        goal 30 2, goal_velocity 32 2, torque_limit 34 2,
+        goal 30 2, goal_velocity 32 2 10, torque_limit 34 2,
         position 36 2, velocity 38 2 10, load 40 2 10, voltage 42 1, temperature 43 1,
-        moving 46 1, lock 47 1, punch 48 2, current 68 2, goal_acceleration 73 1
+        registered 44 1, moving 46 1, lock 47 1, punch 48 2, current 68 2, goal_acceleration 73 1
     """),
     scales={
         **SCALES,
@@ -356,6 +410,8 @@ MX = Map(
         "velocity": Scale(0.114 * RPM, "rad/s"),
         "duty": Scale(1.0 / 1023.0, "1"),
         "current": Scale(4.5e-3, "A", 2048),
+        "profile_velocity": Scale(0.114 * RPM, "rad/s"),
+        "profile_acceleration": Scale(math.radians(8.583), "rad/s^2"),
     },
     signals={
         **{"position": "position", "velocity": "velocity", "duty": "load", "supply": "voltage"},
@@ -380,6 +436,17 @@ MX = Map(
         *("torque_maximum", "torque_limit", "shutdown", "punch", "goal_velocity", "goal_acceleration"),
     ),
     bauds=(1_000_000, 57_600, 115_200, 2_000_000, 3_000_000),
+    ram=24,
+    read_only=("model_number", "firmware", "moving", "registered"),
+    takes={
+        **{"id": (0, 252), "return_delay": (0, 254), "position_low": (0, 4095), "position_high": (0, 4095)},
+        **{"torque_maximum": (0, 1023), "torque_enable": (0, 1), "torque_limit": (0, 1023)},
+        **{"response_level": (0, 2), "proportional": (0, 254), "lock": (0, 1)},
+    },
+    rates={**{n: round(2e6 / (n + 1)) for n in range(250)}, 250: 2_250_000, 251: 2_500_000, 252: 3_000_000},
+    wheel="velocity",
+    profile=("goal_velocity", "goal_acceleration"),
+    duty_limits=("torque_limit",),
 )
 """In wheel mode both position limits are 0; a goal is then no position."""
 

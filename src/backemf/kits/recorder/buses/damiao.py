@@ -16,8 +16,10 @@ REGISTERS = {
     **{"position_span": 21, "velocity_span": 22, "torque_span": 23, "over_voltage": 29},
 }
 """Damiao, DM-J series manual, table of registers: name -> RID."""
-WHOLE = ("timeout", "control_mode", "hardware", "firmware", "pole_pairs")
+WHOLE = ("timeout", "control_mode", "hardware", "firmware", "pole_pairs", "master_id", "id")
 """Those that are whole numbers; the others are float32."""
+REGISTER_ANSWERS = (b"\x00\x33", b"\x00\x55")
+"""How answers about registers go on, read and written; a late one is no feedback."""
 MIT_MODE = 1
 FAULTS = {
     **{8: "over voltage", 9: "under voltage", 10: "over current", 11: "driver too hot"},
@@ -76,7 +78,7 @@ class Damiao(MitBus):
 
     def _feedback(self, frame: Frame) -> MotorReply | None:
         d = frame.content
-        if frame.extended or len(d) != 8 or frame.id == 0x7FF or d[1:3] == b"\x00\x33":
+        if frame.extended or len(d) != 8 or frame.id == 0x7FF or d[1:3] in REGISTER_ANSWERS:
             return None
         id, state = d[0] & 0xF, d[0] >> 4
         if frame.id == id or frame.id in self.sent_to:  # a command, ours or another master's

@@ -21,10 +21,13 @@ from ....mujoco.arrays import load_mujoco
 from ....mujoco.live.attach import attach
 from ....physics.actuator import Actuator, signals
 from ....physics.bench import Bench
+from ....physics.law import Drive
 from ....units import parse
 
 STEP = 5e-4
 """Longest time step [s]."""
+LOOP_SHARE = 0.3
+"""Longest time step of a motor with a current loop, times its bandwidth: a longer one makes it chatter."""
 AMBIENT = 25.0
 """Of a servo whose model has no temperature [degC]."""
 RATED = ("drive.newton_metres_per_radian", "drive.newton_metre_seconds_per_radian")
@@ -57,6 +60,18 @@ class VirtualJoints(ABC):
             name: of the input: "position_target"; one that the drive does not have is ignored.
             value: in SI, at the output.
         """
+
+    @abstractmethod
+    def follow(self, k: int, position: float) -> None:
+        """Where the law of joint k is drawn to from this moment on [rad], without the drive's delay."""
+
+    @abstractmethod
+    def motion(self, k: int) -> tuple[float, float]:
+        """(position [rad], velocity [rad/s]) of joint k now."""
+
+    @abstractmethod
+    def drive(self, k: int) -> Drive:
+        """The drive of joint k, with the gains that it has now."""
 
     @abstractmethod
     def gain(self, k: int, path: str, value: float) -> None:
@@ -124,6 +139,8 @@ class VirtualPlant(VirtualJoints):
         self.state = self._step.start(position=position)
         self.inputs = np.zeros((n, len(names)))
         self.nominal = actuator.drive.supply or 12.0
+        bandwidth = actuator.parameters.get("drive.bandwidth", 0.0) if actuator.motor.inductance else 0.0
+        self._longest = min(STEP, LOOP_SHARE / bandwidth) if bandwidth else STEP
         self._parameters = np.array([[*system.parameters.values()]] * n, float)
         self._places = {name: k for k, name in enumerate(system.parameters)}
         self.columns = {name: k for k, name in enumerate(names)}
@@ -143,6 +160,17 @@ class VirtualPlant(VirtualJoints):
             self._late.append((self.time + delay, k, name, value))
         else:
             self.inputs[k, self.columns[name]] = value
+
+    def follow(self, k: int, position: float) -> None:
+        if "position_target" in self.columns:
+            self.inputs[k, self.columns["position_target"]] = position
+
+    def motion(self, k: int) -> tuple[float, float]:
+        row, places = self.state[k], self._states
+        return float(row[places["position"]]), float(row[places["velocity"]])
+
+    def drive(self, k: int) -> Drive:
+        return self._actuators[k].drive
 
     def gain(self, k: int, path: str, value: float) -> None:
         if path in self._places and self._parameters[k, self._places[path]] != value:
@@ -174,12 +202,15 @@ class VirtualPlant(VirtualJoints):
         if h <= 0:
             return
         self._supply(self.nominal * self.faults.supply_share(time))
-        before = self.state.copy() if self.faults.is_stuck(time) else None
-        n = max(1, math.ceil(h / STEP))
-        self._step(self.state, self.inputs, h, substeps=n, out=self.state)
-        if before is not None:
-            self.state[:, self._states["position"]] = before[:, self._states["position"]]
-            self.state[:, self._states["velocity"]] = 0.0
+        n, still = max(1, math.ceil(h / self._longest - 1e-6)), self.faults.is_stuck(time)
+        position = self.state[:, self._states["position"]].copy()
+        for _ in range(n if still else 1):
+            self._step(
+                self.state, self.inputs, h / n if still else h, substeps=1 if still else n, out=self.state
+            )
+            if still:
+                self.state[:, self._states["position"]] = position
+                self.state[:, self._states["velocity"]] = 0.0
         self.time = time
 
     def sensor_values(self, k: int) -> dict[str, float]:
@@ -277,7 +308,7 @@ ROBOT_STEP = 1e-3
 
 
 class VirtualRobot(VirtualJoints):
-    """Joints of a robot with an actuator each; the others hang free."""
+    """Joints of a robot with an actuator each; the others hang free. Delays are left to the firmware."""
 
     def __init__(self, actuator: Actuator, robot: Robot, joints: Sequence[str], faults: Faults):
         if actuator.drive.followed != "position_target":
@@ -289,12 +320,13 @@ class VirtualRobot(VirtualJoints):
         spec = mujoco.MjSpec.from_string(robot.model)
         spec.option.timestep = min(spec.option.timestep, ROBOT_STEP)
         self.actuator, self.faults, self.joints = actuator, faults, tuple(joints)
+        prompt = actuator if actuator.drive.delay is None else actuator.replace(**{"drive.delay": None})
         self._motors = attach(
-            spec, dict.fromkeys(self.joints, actuator), switch=True, ctrl="actuator", check=False
+            spec, dict.fromkeys(self.joints, prompt), switch=True, ctrl="actuator", check=False
         )
         self._model, self._step = self._motors.model, mujoco.mj_step
         self._data = mujoco.MjData(self._model)
-        self._actuators = [actuator] * len(self.joints)
+        self._actuators = [prompt] * len(self.joints)
         self._places = [
             (int(self._model.joint(name).qposadr[0]), int(self._model.joint(name).dofadr[0]))
             for name in self.joints
@@ -313,6 +345,16 @@ class VirtualRobot(VirtualJoints):
 
     def ask(self, k: int, name: str, value: float) -> None:
         self._data.ctrl[self._asked[k]] = value
+
+    def follow(self, k: int, position: float) -> None:
+        self._data.ctrl[self._asked[k]] = position
+
+    def motion(self, k: int) -> tuple[float, float]:
+        place, dof = self._places[k]
+        return float(self._data.qpos[place]), float(self._data.qvel[dof])
+
+    def drive(self, k: int) -> Drive:
+        return self._actuators[k].drive
 
     def gain(self, k: int, path: str, value: float) -> None:
         mine = self._actuators[k]
@@ -341,6 +383,5 @@ class VirtualRobot(VirtualJoints):
         shown: dict[str, Any] = self._motors.signals_of(self.joints[k], self._data)
         if self._data.ctrl[self._off[k]] > 0.5:
             shown["current"], shown["voltage"] = 0.0, 0.0
-        place, dof = self._places[k]
-        motion = {"position": float(self._data.qpos[place]), "velocity": float(self._data.qvel[dof])}
+        motion = dict(zip(("position", "velocity"), self.motion(k), strict=True))
         return {"temperature": AMBIENT, **shown, **motion, "supply": self.supply}

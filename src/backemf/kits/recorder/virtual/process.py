@@ -24,8 +24,9 @@ from ..guardian import child_environment, go_first
 from ..record_options import VirtualOptions, named_ids, parse_registers, scopes_of
 from ..registers import MAPS, Map, of_part
 from .can_bus import CanLine
+from .firmware import Device
 from .plants import Faults, VirtualJoints, VirtualLine, VirtualPlant, VirtualRobot
-from .serial_line import Device, SerialLine, VirtualBoard
+from .serial_line import SerialLine, VirtualBoard
 
 LONGEST = 3600.0
 """A virtual servo ends after so long, should nobody stop it [s]."""
@@ -135,11 +136,12 @@ def _line(source: str, options: VirtualOptions, plant: VirtualJoints, ids: list[
     given = options.register or {}
     counts = given if isinstance(given, Mapping) else parse_registers(list(given))
     table, number = _table_of(source, protocol)
-    devices = {}
+    devices = []
     for k, id in enumerate(ids):
-        devices[id] = Device(id, k, table, number, plant, options.noise, options.seed)
-        devices[id].leave(counts)
-    return SerialLine(protocol, plant, devices, options.speed, options.baud or 1_000_000)
+        devices.append(Device(id, k, table, number, plant, options.noise, options.seed))
+        devices[k].listen_at(options.baud or 1_000_000)
+        devices[k].leave(counts)
+    return SerialLine(protocol, plant, devices, options.speed)
 
 
 def _robot(path: Path, servos: dict[str, int]) -> tuple[Robot, dict[str, int]]:

@@ -2,27 +2,30 @@
 real time.
 
 Packets are taken apart and put together as a servo sees them, in protocol 1 (Dynamixel, Feetech) and 2; the
-masters' side is the makers' own packages. A servo is a control table on top of a joint of the plant.
+masters' side is the makers' own packages. What a servo does with them is in firmware.py.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import platform
 import select
+import struct
+import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ....errors import NotAvailable
-from ..registers import Map
+from .firmware import Device, advance_devices
 from .plants import VirtualJoints, VirtualLine
 
-PING, READ, WRITE, SYNC_READ, SYNC_WRITE = 0x01, 0x02, 0x03, 0x82, 0x83
-REBOOT = 0x08
+PING, READ, WRITE, REG_WRITE, ACTION, RESET, REBOOT = 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x08
+SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
 BROADCAST = 0xFE
 LONGEST = 1024
 """A length above this is no packet, but noise that looks like one."""
@@ -41,6 +44,10 @@ class Framing(ABC):
 
     address_size: int
     head: bytes
+    errors: Mapping[str, int] = {}
+    """What a status says of an instruction that was refused, by the reason."""
+    spoken: frozenset[int] = frozenset()
+    """Instructions that its servos know."""
 
     def take(self, buffer: bytearray) -> Packet | None:
         """The next whole packet, taken out of the buffer; None where there is none yet. What is no packet
@@ -85,12 +92,21 @@ class Framing(ABC):
         """What a reply to a ping carries."""
         return b""
 
+    @abstractmethod
+    def bulk(self, content: bytes) -> list[tuple[int, int, int]]:
+        """(id, address, length) of everything that a bulk read asks for."""
+
+    @abstractmethod
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
+        """Registers that a factory reset leaves as they are."""
+
 
 class ProtocolOne(Framing):
-    """FF FF id length instruction ... checksum."""
+    """FF FF id length instruction ... checksum, as Feetech has it: it refuses nothing in words."""
 
     address_size = 1
     head = b"\xff\xff"
+    spoken = frozenset({PING, READ, WRITE, REG_WRITE, ACTION, RESET, REBOOT, SYNC_READ, SYNC_WRITE})
 
     def _size(self, buffer: bytearray) -> int:
         if len(buffer) < 4:
@@ -105,12 +121,34 @@ class ProtocolOne(Framing):
         inside = bytes([id, len(content) + 2, error]) + content
         return self.head + inside + bytes([~sum(inside) & 0xFF])
 
+    def bulk(self, content: bytes) -> list[tuple[int, int, int]]:
+        rows = [content[n : n + 3] for n in range(1, len(content) - 2, 3)]
+        return [(id, address, length) for length, id, address in rows]
+
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
+        return ("id", "baud")
+
+
+class DynamixelFramingOne(ProtocolOne):
+    """The same with ROBOTIS' bits of errors (e-manual, protocol 1.0, status packet) and bulk read."""
+
+    errors = {
+        **{"limit": 1 << 1, "range": 1 << 3, "length": 1 << 3, "access": 1 << 3},
+        **{"instruction": 1 << 6, "fail": 1 << 6},
+    }
+    spoken = (ProtocolOne.spoken - {SYNC_READ}) | {BULK_READ}
+
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
+        return ()
+
 
 class ProtocolTwo(Framing):
     """FF FF FD 00 id length length instruction ... crc crc, a FD put behind every FF FF FD inside."""
 
     address_size = 2
     head = b"\xff\xff\xfd\x00"
+    errors = {"fail": 1, "instruction": 2, "crc": 3, "range": 4, "length": 5, "limit": 6, "access": 7}
+    spoken = ProtocolOne.spoken | {BULK_READ, BULK_WRITE}
 
     def _size(self, buffer: bytearray) -> int:
         if len(buffer) < 7:
@@ -129,6 +167,13 @@ class ProtocolTwo(Framing):
 
     def ping(self, model: int, firmware: int) -> bytes:
         return model.to_bytes(2, "little") + bytes([firmware])
+
+    def bulk(self, content: bytes) -> list[tuple[int, int, int]]:
+        rows = [content[n : n + 5] for n in range(0, len(content) - 4, 5)]
+        return [(row[0], _int(row[1:3]), _int(row[3:5])) for row in rows]
+
+    def reset_exceptions(self, content: bytes) -> tuple[str, ...]:
+        return {b"\x01": ("id",), b"\x02": ("id", "baud")}.get(content, ())
 
 
 def _int(content: bytes | bytearray) -> int:
@@ -158,7 +203,7 @@ def crc(content: bytes) -> int:
 
 FRAMINGS: dict[str, Framing] = {
     "feetech": ProtocolOne(),
-    "dynamixel1": ProtocolOne(),
+    "dynamixel1": DynamixelFramingOne(),
     "dynamixel2": ProtocolTwo(),
 }
 
@@ -199,14 +244,16 @@ BITS = 10
 """On the wire for each byte."""
 
 
+NEAR = 0.03
+"""Share by which two baud rates may differ and still be understood."""
+
+
 class SerialLine(PseudoTerminal):
     """A bus of virtual servos. `speed` is how much faster than real their time runs."""
 
-    def __init__(
-        self, protocol: str, plant: VirtualJoints, devices: Mapping[int, Device], speed: float, baud: int
-    ):
+    def __init__(self, protocol: str, plant: VirtualJoints, devices: Sequence[Device], speed: float):
         super().__init__(plant, speed)
-        self.framing, self.devices, self.baud = FRAMINGS[protocol], devices, baud
+        self.framing, self.devices = FRAMINGS[protocol], list(devices)
         self.random = np.random.default_rng(7)
         self.began: float | None = None
         self._buffer = bytearray()
@@ -214,6 +261,8 @@ class SerialLine(PseudoTerminal):
         self._other = 0.0
         self._free = 0.0
         """When the wire is free again."""
+        self._rate: int | None = None
+        """Of the master; None where this system does not say it."""
 
     @property
     def now(self) -> float:
@@ -225,26 +274,24 @@ class SerialLine(PseudoTerminal):
         if content:
             self._buffer += content
             self._heard = time.monotonic()
-            if self._deaf():
+            self._rate = line_rate(self.master)
+            if not any(map(self._hears, self.devices)):
                 self._buffer.clear()
             while (packet := self.framing.take(self._buffer)) is not None:
                 if self.began is None:
                     self.began = time.monotonic()
-                self.plant.advance(self.now)
+                advance_devices(self.plant, self.devices, self.now)
                 self.handle(packet)
         elif self.began is not None:
-            self.plant.advance(self.now)
-            for device in self.devices.values():
+            advance_devices(self.plant, self.devices, self.now)
+            for device in self.devices:
                 device.refresh()
                 device.watch(time.monotonic() - self._heard)
         self._second_master()
 
-    def _deaf(self) -> bool:
-        """Whether the master talks at another rate than the servos hear."""
-        import termios
-
-        code = termios.tcgetattr(self.master)[5]
-        return code != getattr(termios, f"B{self.baud}", code)
+    def _hears(self, device: Device) -> bool:
+        """Whether the master talks at the rate at which a servo listens."""
+        return self._rate is None or abs(self._rate - device.baud) <= NEAR * device.baud
 
     def _second_master(self) -> None:
         """Another program asks too, now and then, and its question is on the wire between the answers."""
@@ -254,51 +301,133 @@ class SerialLine(PseudoTerminal):
 
     def handle(self, packet: Packet) -> None:
         """Do what a packet says, and answer."""
-        n, content = self.framing.address_size, packet.content
-        if packet.instruction in (SYNC_READ, SYNC_WRITE):
-            if len(content) >= 2 * n:
-                self._synchronous(
-                    packet.instruction, _int(content[:n]), _int(content[n : 2 * n]), content[2 * n :]
-                )
-            return
         everybody = packet.id == BROADCAST
-        for id in sorted(self.devices) if everybody else {packet.id} & self.devices.keys():
-            device = self.devices[id]
-            if packet.instruction == PING:
-                self.reply(device, self.framing.ping(device.number, device.get("firmware")))
-            elif packet.instruction == READ and len(content) == 2 * n:
-                self.reply(device, device.read(_int(content[:n]), _int(content[n:])))
-            elif packet.instruction == WRITE and len(content) > n:
-                device.write(_int(content[:n]), content[n:])
-                if not everybody:
-                    self.reply(device, b"")
-            elif packet.instruction == REBOOT:
-                self.reply(device, b"")
-
-    def _synchronous(self, instruction: int, address: int, length: int, rest: bytes) -> None:
-        """Read or write the same registers of several servos."""
-        if instruction == SYNC_READ:
-            for id in rest:
-                if id in self.devices and self.devices[id].table.sync_read:
-                    self.reply(self.devices[id], self.devices[id].read(address, length))
+        hearing = sorted((one for one in self.devices if self._hears(one)), key=lambda one: one.id)
+        if packet.instruction in TOGETHER and packet.instruction in self.framing.spoken:
+            self._together(packet, {one.id: one for one in hearing})
             return
-        for start in range(0, len(rest) - length, length + 1):
-            if rest[start] in self.devices:
-                self.devices[rest[start]].write(address, rest[start + 1 : start + 1 + length])
+        for device in hearing:
+            if not everybody and device.id != packet.id:
+                continue
+            id, baud = device.id, device.baud  # it answers as it was asked, and changes then
+            content, wrong = self._obey(device, packet)
+            if everybody and packet.instruction != PING:
+                continue
+            if packet.instruction == PING or device.get("response_level") >= self._level(packet, device):
+                self.reply(device, content, wrong, id, baud)
 
-    def reply(self, device: Device, content: bytes) -> None:
-        """A status packet, after the return delay and the time that it takes on the wire."""
+    @staticmethod
+    def _level(packet: Packet, device: Device) -> int:
+        """From which level of its register on a servo answers: reads, and everything."""
+        return int(packet.instruction != READ) + int(device.is_dynamixel)
+
+    def _obey(self, device: Device, packet: Packet) -> tuple[bytes, str]:
+        """(what a servo answers to what it was asked alone, why it refused)."""
+        n, content, kind = self.framing.address_size, packet.content, packet.instruction
+        if kind not in self.framing.spoken or kind in TOGETHER:
+            return b"", "instruction"
+        if kind == PING:
+            return self.framing.ping(device.number, device.get("firmware")), ""
+        if kind == READ:
+            if len(content) != 2 * n:
+                return b"", "length"
+            found = device.read(_int(content[:n]), _int(content[n:]))
+            return (b"", "range") if found is None else (found, "")
+        if kind in (WRITE, REG_WRITE):
+            if len(content) <= n:
+                return b"", "length"
+            if kind == WRITE:
+                return b"", device.write(_int(content[:n]), content[n:])
+            device.registered = _int(content[:n]), content[n:]
+        elif kind == ACTION and device.registered is not None:
+            registered, device.registered = device.registered, None
+            return b"", device.write(*registered)
+        elif kind == RESET:
+            device.reset(self.framing.reset_exceptions(content))
+        elif kind == REBOOT:
+            device.reboot()
+        return b"", ""
+
+    def _together(self, packet: Packet, devices: Mapping[int, Device]) -> None:
+        """Read or write registers of several servos: the same ones, or in bulk those of each."""
+        for id, address, length in self._reads(packet):
+            if id in devices and (packet.instruction != SYNC_READ or devices[id].table.sync_read):
+                found = devices[id].read(address, length)
+                wrong = "range" if found is None else ""
+                self.reply(devices[id], found or b"", wrong, id, devices[id].baud)
+        for id, address, part in self._writes(packet):
+            if id in devices:
+                devices[id].write(address, part)
+
+    def _reads(self, packet: Packet) -> list[tuple[int, int, int]]:
+        """(id, address, length) of everything that is to be read."""
+        n, content = self.framing.address_size, packet.content
+        if packet.instruction == SYNC_READ:
+            return [(id, _int(content[:n]), _int(content[n : 2 * n])) for id in content[2 * n :]]
+        return self.framing.bulk(content) if packet.instruction == BULK_READ else []
+
+    def _writes(self, packet: Packet) -> list[tuple[int, int, bytes]]:
+        """(id, address, bytes) of everything that is to be written."""
+        n, content, writes = self.framing.address_size, packet.content, list[tuple[int, int, bytes]]()
+        if packet.instruction == SYNC_WRITE:
+            address, length, rest = _int(content[:n]), _int(content[n : 2 * n]), content[2 * n :]
+            for start in range(0, len(rest) - length, length + 1):
+                writes.append((rest[start], address, rest[start + 1 : start + 1 + length]))
+        while packet.instruction == BULK_WRITE and len(content) > 5:
+            end = 5 + _int(content[3:5])
+            writes.append((content[0], _int(content[1:3]), content[5:end]))
+            content = content[end:]
+        return writes
+
+    def reply(self, device: Device, content: bytes, wrong: str, id: int, baud: int) -> None:
+        """A status packet, after the return delay and the time that it takes on the wire.
+
+        Args:
+            device: that answers.
+            content: what was asked for.
+            wrong: why it refused, as `Framing.errors` names it; empty where it did not.
+            id: under which it answers.
+            baud: at which it answers.
+        """
         if self.faults.is_silent(self.now):
             return
-        whole = self.framing.status(device.id, content, device.status)
+        whole = self.framing.status(id, content, device.status | self.framing.errors.get(wrong, 0))
         sent, later = self.faults.on_wire(whole, self.random)
         delay = device.table.scales["return_delay"].si(device.get("return_delay"))
-        self._free = max(self._free, self._heard) + delay + later + BITS * len(whole) / self.baud
+        self._free = max(self._free, self._heard) + delay + later + BITS * len(whole) / max(baud, 1)
         time.sleep(max(0.0, self._free - time.monotonic()))  # one that woke late catches up
         os.write(self.master, sent)
 
 
-PERIOD = 0.005
+TOGETHER = frozenset({SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE})
+
+
+def line_rate(device: int) -> int | None:
+    """The baud rate that a terminal is set to, whichever way a program sets it; None where nobody says.
+
+    Args:
+        device: descriptor of either end of a pseudo-terminal.
+    """
+    import fcntl
+    import termios
+
+    if sys.platform.startswith("linux") and platform.machine() in ("x86_64", "aarch64", "i686", "armv7l"):
+        settings = fcntl.ioctl(device, TCGETS2, bytes(TERMIOS2.size))
+        return int(TERMIOS2.unpack(settings)[-1])
+    code = termios.tcgetattr(device)[5]
+    codes = {
+        getattr(termios, name): int(name[1:])
+        for name in dir(termios)
+        if name[:1] == "B" and name[1:].isdigit()
+    }
+    return codes.get(code)
+
+
+TCGETS2, TERMIOS2 = 0x802C542A, struct.Struct("=4I20s2I")
+"""Linux, asm-generic: `struct termios2` ends with the speeds as numbers, where BOTHER stands for the code."""
+
+
+ROW = 0.005
 """Between two rows [s]."""
 HEAD = "# time[us],position[deg],velocity[rpm],current[mA],supply[V],temperature[degC]"
 SILENCE = 0.5
@@ -325,7 +454,7 @@ class VirtualBoard(PseudoTerminal):
         if self._on and time.monotonic() - self._heard > SILENCE:
             self._switch(False)
         if time.monotonic() >= self._next_row:
-            self._next_row = max(self._next_row + PERIOD, time.monotonic())
+            self._next_row = max(self._next_row + ROW, time.monotonic())
             self._row()
 
     def _take(self, words: list[str]) -> None:
@@ -357,182 +486,3 @@ class VirtualBoard(PseudoTerminal):
         _, ready, _ = select.select([], [self.master], [], 0.0)
         if ready:  # nobody reads, as with a board whose port is closed
             os.write(self.master, f"{line}\r\n".encode())
-
-
-NOISE = {"current": 4e-3, "velocity": 0.02, "supply": 0.03}
-"""Standard deviation of what a sensor adds, in SI; a position is rounded to its count, nothing more."""
-OVERLOAD_SPEED = 0.05
-"""A joint slower than this at nearly full duty is overloaded [rad/s]."""
-OVERLOAD = 5
-"""Bit of the status that says so, in every table here."""
-
-
-class Device:
-    """Registers that read the physics and drive it. It never answers for another id."""
-
-    def __init__(
-        self, id: int, k: int, table: Map, number: int, plant: VirtualJoints, noise: float, seed: int
-    ):
-        self.id, self.k, self.table, self.plant, self.faults = id, k, table, plant, plant.faults
-        self.number, self.model, self.noise = number, table.model(number), noise
-        self.random = np.random.default_rng([seed, id])
-        self.memory = bytearray(256)
-        self._effects = {
-            "torque_enable": self._switch,
-            "goal": self._ask,
-            **dict.fromkeys(table.gains.values(), self._tune),
-        }
-        """What is done once a register was written; another one only holds its number."""
-        self._on = self._was_sagging = False
-        self._gain = plant.actuator.parameters.get("drive.volts_per_radian")
-        self._overloaded_since: float | None = None
-        for name, value in table.defaults.items():
-            self.put(name, value)
-        self.put("model_number", number)
-        self.put("id", id)
-        self._rest()
-        for path, name in table.gains.items():  # what the actuator was identified with
-            value = plant.actuator.parameters.get(path)
-            if value is not None:
-                self.put(name, round(value))
-
-    def get(self, name: str) -> int:
-        """The count in a register."""
-        r = self.table[name]
-        return r.decode(bytes(self.memory[r.address : r.address + r.size]), big=self.table.big)
-
-    def put(self, name: str, value: int) -> None:
-        """A count into a register, by the servo itself: nothing follows from it."""
-        r = self.table[name]
-        self.memory[r.address : r.address + r.size] = r.encode(value, big=self.table.big)
-
-    def leave(self, counts: Mapping[str, int]) -> None:
-        """Registers as somebody left them before: in force, except for a goal that nobody follows."""
-        for name, count in counts.items():
-            self.put(name, count)
-        self._tune()
-        self._switch()
-
-    def read(self, address: int, n: int) -> bytes:
-        """So many bytes from an address on, measured now."""
-        self.refresh()
-        return bytes(self.memory[address : address + n])
-
-    def write(self, address: int, content: bytes) -> None:
-        """Store bytes, and do what follows from it; what is measured cannot be written."""
-        start, n = self.table.block
-        if start <= address < start + n:
-            return
-        self.memory[address : address + len(content)] = content
-        for name, effect in self._effects.items():
-            if address <= self.table[name].address < address + len(content):
-                effect()
-
-    def _switch(self) -> None:
-        """One whose torque is switched on holds where it is, or follows the goal that it has."""
-        was_on, self._on = self._on, bool(self.get("torque_enable"))
-        if self._on and not was_on:
-            if self.table.protocol == "dynamixel2":
-                self.refresh()
-                self.put("goal", self.get("position"))
-            self._ask()
-        self.plant.enable(self.k, self._on)
-
-    def _cut(self) -> None:
-        """Torque off by itself."""
-        self.put("torque_enable", 0)
-        self._switch()
-
-    def _ask(self) -> None:
-        low, high = self.get("position_low"), self.get("position_high")
-        goal = self.get("goal")
-        if high > low:
-            goal = min(max(goal, low), high)
-        self.plant.ask(self.k, "position_target", self.table.scales["position"].si(goal))
-
-    def _tune(self) -> None:
-        for path, name in self.table.gains.items():
-            value = self.get(name)
-            self.plant.gain(self.k, path, float(value))
-            if path == "drive.proportional" and self._gain is not None:
-                share = value / max(1, self.table.defaults.get(name, value) or 1)
-                self.plant.gain(self.k, "drive.volts_per_radian", self._gain * share)
-
-    def watch(self, silence: float) -> None:
-        """The bus watchdog, where it has one: silence [s] stops it."""
-        if self.table.watchdog is None:
-            return
-        name, unit = self.table.watchdog
-        count = self.get(name)
-        if 0 < count < 128 and silence > count * unit:
-            self._cut()
-            self.put(name, 0xFF)
-
-    def _rest(self) -> None:
-        """Torque off, the goal where it is: as after switching on."""
-        self._cut()
-        self.refresh()
-        self.put("goal", self.get("position"))
-
-    @property
-    def status(self) -> int:
-        bits = 0
-        if self._overloaded_since == 0.0:
-            bits |= 1 << OVERLOAD
-        if self.faults.hot is not None and self.faults.hot > self.get("temperature_limit"):
-            bits |= 1 << 2
-        return 1 << 7 if bits and self.table.protocol == "dynamixel2" else bits
-
-    def refresh(self) -> None:
-        """What is measured now, in counts."""
-        seen = self.plant.sensor_values(self.k)
-        self._protect(seen)
-        if self.plant.supply < 0.6 * self.plant.nominal:
-            self._was_sagging = True
-        elif self._was_sagging:  # it starts anew
-            self._was_sagging = False
-            self._rest()
-        values = {
-            "position": seen["position"] + (self._half_turn if self.faults.wrapped else 0.0),
-            "velocity": seen["velocity"] + self._noise("velocity"),
-            "duty": seen["voltage"] / max(seen["supply"], 1e-3),
-            "current": seen["current"] * (-1.0 if self.faults.wrong_sign else 1.0) + self._noise("current"),
-            "temperature": seen["temperature"] if self.faults.hot is None else self.faults.hot,
-            "supply": seen["supply"] + self._noise("supply"),
-        }
-        for signal, name in self.table.signals.items():
-            if signal not in values:
-                continue
-            scale = self.table.scale(signal, self.model)
-            if scale is None:  # a load stands there, in tenths of a per cent
-                count = round(1000.0 * values["duty"])
-            else:
-                count = scale.count(values[signal])
-            if signal == "position" and (self.faults.wrapped or self.table[name].sign is None):
-                count %= self.table.counts_per_turn
-            self.put(name, count)
-        if "status" in self.table.registers:
-            self.put("status", self.status)
-
-    def _noise(self, signal: str) -> float:
-        return self.noise * NOISE[signal] * float(self.random.standard_normal()) if self.noise else 0.0
-
-    @property
-    def _half_turn(self) -> float:
-        return 0.5 * self.table.counts_per_turn * self.table.scales["position"].factor
-
-    def _protect(self, seen: dict[str, float]) -> None:
-        """Overload: nearly full duty at standstill for too long switches the torque off."""
-        if "protection_time" not in self.table.registers or not self.get("torque_enable"):
-            if not self.get("torque_enable") and self._overloaded_since != 0.0:
-                self._overloaded_since = None
-            return
-        share = self.get("overload_torque") / 100.0
-        strained = abs(seen["voltage"]) > share * seen["supply"] and abs(seen["velocity"]) < OVERLOAD_SPEED
-        if not strained:
-            self._overloaded_since = None
-        elif self._overloaded_since is None:
-            self._overloaded_since = self.plant.time
-        elif self.plant.time - self._overloaded_since > self.get("protection_time") / 100.0:
-            self._overloaded_since = 0.0
-            self._cut()
