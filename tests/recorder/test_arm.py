@@ -11,8 +11,10 @@ import pytest
 import backemf as be
 from backemf.errors import InvalidValue, UnknownName
 from backemf.kits.recorder.arm_motions import arm_motions
-from backemf.kits.recorder.buses import BusError
+from backemf.kits.recorder.buses import BusError, BusServo
+from backemf.kits.recorder.preflight import sheet_currents
 from backemf.kits.recorder.recorder import RecordingStopped
+from backemf.kits.recorder.session import over
 from backemf.mujoco.robot.joint_simulation import simulate_joints
 from backemf.mujoco.robot.robot_motion import motion_of
 from backemf.planning.arm_paths import arm_problems
@@ -82,6 +84,44 @@ def test_the_way_to_the_start_counts_too(robot):
     assert list(arm_problems(robot, plan, away, None)) == []
     low = {"shoulder": 0.9, "elbow": -0.9, "wrist": 0.0}  # level above the table; then the elbow swings down
     assert list(arm_problems(robot, plan, low, 0.2))
+
+
+def test_a_jump_passes_what_is_between(robot):
+    """Stretched out and folded back the arm is above the table; in between it hangs down to 0.1 m."""
+    jump = Track(times=(0.0, 0.5, 0.8), positions=(0.2, 2.9, 0.2), between="hold")
+    plan = Motions(motions=(Motion(name="swing", duration=1.0, tracks={"elbow": jump}),))
+    here = {"shoulder": 0.0, "elbow": 0.2, "wrist": 0.0}
+    assert list(arm_problems(robot, plan, here, None)) == []
+    (down,) = arm_problems(robot, plan, here, 0.25)
+    assert "touches what stands still" in down
+
+
+def survey(model: str, volts: float | None) -> dict:
+    seen = {"position": 0.0} | ({} if volts is None else {"supply": volts})
+    return {"servos": [{"name": name, "model": model, "seen": seen} for name in ("elbow", "wrist")]}
+
+
+def test_currents_are_limited_by_the_sheets_of_the_parts():
+    """Twice the current at stall: 2.7 A of the 12 V servo; what somebody says comes first."""
+    usual = SafetyLimits()
+    limits, said = sheet_currents(usual, survey("sts3215", 12.3), None)
+    assert limits.currents == {"elbow": 5.4, "wrist": 5.4}
+    assert "of elbow, wrist at 5.4 A, twice what the sheet of sts3215-12v says at stall" in said
+    other, _ = sheet_currents(usual, survey("sts3215", 7.2), None)
+    stall = be.Datasheet.read("sts3215-7.4v").value("stall_current")
+    assert other.current_of("elbow") == pytest.approx(2.0 * stall)
+    assert sheet_currents(usual, survey("unknown", 12.0), None) == (usual, "")
+    named, _ = sheet_currents(usual, survey("unknown", 12.0), "sts3215-12v")
+    assert named.current_of("wrist") == 5.4
+    mine = SafetyLimits(current=1.5)
+    assert sheet_currents(mine, survey("sts3215", 12.0), None) == (mine, "")
+    one, _ = sheet_currents(SafetyLimits(currents={"elbow": 1.0}), survey("sts3215", 12.0), None)
+    assert (one.current_of("elbow"), one.current_of("wrist")) == (1.0, 5.4)
+    servo = BusServo(id=1, model="sts3215", columns=())
+    assert "elbow has a current of -1.2 A, above its limit of 1" in over(
+        "elbow", {"current": -1.2}, one, servo
+    )
+    assert over("wrist", {"current": -1.2}, one, servo) == ""
 
 
 @pytest.mark.parametrize(
