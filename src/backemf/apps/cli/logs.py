@@ -58,7 +58,7 @@ def log(options: LogWords, terminal: Terminal) -> Answer:
     Example: backemf log run1.csv --map position=motor_pos[deg],-1 --save-map rig.json
     """
     from ...logs import mapping
-    from ...logs.read import look
+    from ...logs.read import find, look
 
     options.check("bench" if options.robot is None else "robot", in_shell=True)
     robot = _robot(options.robot)
@@ -66,7 +66,7 @@ def log(options: LogWords, terminal: Terminal) -> Answer:
     origins = mapping.mapping(options.map, names)
     told = {"settings": settings_of(options.set), **told_of(options.bench, options.command)}
     more: dict[str, Any] = told if robot is None else {"robot": robot}
-    looks = look(*options.files, map=origins, progress=terminal.say, **more)
+    looks = look(*find(*options.files, episodes=options.episodes), map=origins, progress=terminal.say, **more)
     if options.save is not None:
         mapping.write(origins, options.save, joints=names, force=options.force)
     summaries = [describe(look, robot) for look in looks]
