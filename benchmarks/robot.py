@@ -1,7 +1,8 @@
 """Robots as benches: ours beside the anchors, in one run.
 
 Usage: python benchmarks/robot.py ../shared/data [--numbers]
-With --numbers what it measures goes into docs/numbers.json, from where pages are filled. Held-out errors are RMS over joints and samples of the simulation of all joints together [mrad].
+With --numbers what it measures goes into docs/numbers.json, from where pages are filled.
+Held-out errors are RMS over joints and samples of the simulation of all joints together [mrad].
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from measured_numbers import record
 
 import backemf as be
 from backemf.identify.plants.recordings import recording_of
@@ -23,7 +25,6 @@ from backemf.physics.friction import Coulomb
 from backemf.physics.motor import Limits, Motor
 from backemf.results.fit_result import Score
 from backemf.tables import table
-from measured_numbers import record
 
 COMMAND = "python benchmarks/robot.py ../shared/data --numbers"
 UNSEEN = ["figure_eight", "pick_place", "hold_under_gravity", "random_waypoints", "fast_transitions"]

@@ -111,12 +111,11 @@ def _check_attached(fit: be.Fit, path) -> None:
     """Attached to the arm's own model, its joints go where the episode's commands send them."""
     import mujoco
 
-    model = mujoco.MjModel.from_xml_path(str(path))
-    data = mujoco.MjData(model)
-    driven = be.attach(model, data, fit)
+    driven = be.attach(path, fit)
+    model, data = driven.model, mujoco.MjData(driven.model)
     goal = {"shoulder_pan": 0.4, "elbow_flex": 0.5, "wrist_roll": -0.3}
     for joint, angle in goal.items():
-        data.ctrl[driven[joint].actuator if hasattr(driven, "__getitem__") else 0] = angle
+        data.actuator(joint).ctrl[0] = angle
     for _ in range(int(1.5 / model.opt.timestep)):
         mujoco.mj_step(model, data)
     for joint, angle in goal.items():

@@ -449,7 +449,7 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
     found = {}
     for joint in p.joints:
         mine = p.places_of(joint)
-        H = JtJ[mine].sum(axis=0)
+        H = JtJ[[k for k in mine if np.isfinite(JtJ[k]).all()]].sum(axis=0)
         size = np.array([abs(values[i]) if i >= 0 else 1.0 for i in p.index[mine[0]]])
         size = np.maximum(size, 1e-12)
         H = H * np.outer(size, size)  # relative changes
