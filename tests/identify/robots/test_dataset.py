@@ -102,7 +102,7 @@ def test_a_data_set_goes_through_the_shell_into_the_model(arm, tmp_path_factory)
         "480x270",
     )
     assert "4 pictures" in shell(elsewhere, *film, "--episodes", 3)
-    refused = typed(*map(str, film), "--episodes", "7", cwd=elsewhere)
+    refused = typed(*map(str, film), "--force", "--episodes", "7", cwd=elsewhere)
     assert refused.returncode != 0
     assert "there is no episode 7; those are there: 0-3" in refused.stderr
 
