@@ -1,6 +1,7 @@
 """Robots as benches: ours beside the anchors, in one run.
 
-Usage: python benchmarks/robot.py ../shared/data
+Usage: python benchmarks/robot.py ../shared/data [--numbers]
+With --numbers what it measures goes into docs/numbers.json, from where pages are filled.
 Held-out errors are RMS over joints and samples of the simulation of all joints together [mrad].
 """
 
@@ -13,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from measured_numbers import record
 
 import backemf as be
 from backemf.identify.plants.recordings import recording_of
@@ -21,8 +23,10 @@ from backemf.mujoco.robot.joint_simulation import simulate_joints
 from backemf.physics.drive import Impedance
 from backemf.physics.friction import Coulomb
 from backemf.physics.motor import Limits, Motor
+from backemf.results.fit_result import Score
 from backemf.tables import table
 
+COMMAND = "python benchmarks/robot.py ../shared/data --numbers"
 UNSEEN = ["figure_eight", "pick_place", "hold_under_gravity", "random_waypoints", "fast_transitions"]
 HALF = ["friction_gravity", "large_amplitude", "step_response", "hold_under_gravity", "random_waypoints",
         "chirp_sweep"]  # fmt: skip
@@ -44,6 +48,33 @@ def shipped(robot: be.Robot, gains: tuple[np.ndarray, np.ndarray] | None) -> dic
         drive = Impedance(newton_metres_per_radian=kp, newton_metre_seconds_per_radian=kd)
         made[joint.name] = be.Actuator(motor=motor, friction=friction, drive=drive)
     return made
+
+
+def measured(
+    name: str, fit: be.Fit, as_shipped: Score, n_logs: int, n_judged: int, spent: float
+) -> dict[str, str]:
+    """What pages say of a robot, by name; errors in mrad."""
+    ours, ground = fit.score, fit.robot.ground if fit.robot is not None else None
+    assert ours is not None
+    values = {
+        "motions": str(n_logs),
+        "judged": str(n_judged),
+        "shipped": f"{1e3 * as_shipped.rms:.1f}",
+        "held_out": f"{1e3 * ours.rms:.1f}",
+        "in_the_air": f"{1e3 * ours.rms_free:.1f}",
+        "touching_percent": f"{100 * ours.share_touched:.0f}",
+        "friction": fit.friction,
+        "cpu_s": f"{spent:.0f}",
+    }
+    if name == "so101":
+        for joint in fit.joints:
+            values[f"{joint}.shipped"] = f"{1e3 * as_shipped.joints[joint]:.1f}"
+            values[f"{joint}.held_out"] = f"{1e3 * ours.joints[joint]:.1f}"
+            values[f"{joint}.in_the_air"] = f"{1e3 * ours.joints_free[joint]:.1f}"
+    if ground is not None:
+        values["table_mm"] = f"{-1e3 * ground.height:.0f}"
+        values["table_error_mm"] = f"{1e3 * ground.error:.0f}"
+    return {f"{name}.{key}": value for key, value in values.items()}
 
 
 def main(folder: Path) -> None:
@@ -72,6 +103,8 @@ def main(folder: Path) -> None:
         as_shipped = score_runs(robot, [*old], recordings, runs, held_out=True)
         ours = fit.score
         assert ours is not None
+        if "--numbers" in sys.argv:
+            record(COMMAND, measured(name, fit, as_shipped, len(logs), len(judged), spent))
         rows.append(
             (
                 name,
@@ -102,6 +135,9 @@ def halves(folder: Path) -> None:
     z = {n: (one[n].value - two[n].value) / np.hypot(one[n].error, two[n].error) for n in one}
     far = [f"{n} {v:.1f}" for n, v in z.items() if abs(v) >= 2]
     share = 1.0 - len(far) / len(z)
+    if "--numbers" in sys.argv:
+        seconds = f"{max(f.cpu_s for f in fits):.0f}"
+        record(COMMAND, {"so101.halves_percent": f"{100 * share:.0f}", "so101.one_friction_cpu_s": seconds})
     print(f"two halves of so101: {100 * share:.0f} % of {len(z)} numbers within z = 2 ({', '.join(far)})")
     print(f"one friction: {', '.join(f'{f.cpu_s:.0f} s' for f in fits)} of CPU")
 
@@ -116,4 +152,5 @@ def _plain(log: be.Log) -> be.Log:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data"))
+    paths = [word for word in sys.argv[1:] if not word.startswith("-")]
+    main(Path(paths[0] if paths else "../shared/data"))

@@ -1,5 +1,6 @@
 """The parts of the documentation that come from the code: the command line's reference and the table of
-parameters.
+parameters; and the numbers that benchmarks measured (docs/numbers.json), wherever a page states one between
+<!--n:NAME--> and <!--/n-->.
 
 python scripts/docs_tables.py            writes them into docs/
 python scripts/docs_tables.py --check    changes nothing; names what is out of date and ends with 1
@@ -11,6 +12,7 @@ import argparse
 import ast
 import dataclasses
 import inspect
+import json
 import re
 import sys
 import typing
@@ -354,6 +356,37 @@ def made() -> dict[str, tuple[str, Any]]:
     return {**MADE, **pages}
 
 
+STATED = re.compile(r"<!--n:(?P<name>[^>]*?)-->(?P<value>.*?)<!--/n-->")
+"""A measured number in a page."""
+
+
+def fill_numbers(text: str, page: str, known: Mapping[str, Mapping[str, str]]) -> str:
+    """A page with every measured number as it was measured; an error where nobody has."""
+
+    def number(match: re.Match[str]) -> str:
+        if match["name"] not in known:
+            raise SystemExit(f"{page} states {match['name']!r}, which is not in docs/numbers.json")
+        return f"<!--n:{match['name']}-->{known[match['name']]['value']}<!--/n-->"
+
+    return STATED.sub(number, text)
+
+
+def numbers_stale(check: bool) -> int:
+    """Fill the measured numbers of every page; how many pages were out of date."""
+    known = json.loads((PAGES / "numbers.json").read_text(encoding="utf-8"))
+    stale = 0
+    for page in (ROOT / "README.md", *sorted(PAGES.rglob("*.md"))):
+        before = page.read_text(encoding="utf-8")
+        after, name = fill_numbers(before, page.name, known), page.relative_to(ROOT)
+        if before == after:
+            continue
+        stale += 1
+        if not check:
+            page.write_text(after, encoding="utf-8")
+        print(f"{name} is out of date; run python scripts/docs_tables.py" if check else f"wrote {name}")
+    return stale
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -362,7 +395,7 @@ def main() -> int:
         "--check", action="store_true", help="change nothing; end with 1 if something is out of date"
     )
     asked = parser.parse_args()
-    stale = 0
+    stale = numbers_stale(asked.check)
     for name, (file, make) in made().items():
         page = PAGES / file
         text = make()

@@ -63,7 +63,7 @@ def _ground(points, pushed):
         height=points[:, 2], body=np.ones(len(points), int), point=points, push=np.ones((len(points), 1))
     )
     felt = Pushes(force=pushed * 1.0, sure=10.0 * pushed)
-    return ground_of([there], [felt], [0.02 * np.arange(len(points))])
+    return ground_of([there], [felt], [0.02 * np.arange(len(points))])[0]
 
 
 def test_a_slope_is_believed_where_it_explains_the_heights():

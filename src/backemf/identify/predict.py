@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..logs.log import Log, Signal
+from ..logs.log import Log, Signal, mark_of
 from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
@@ -40,6 +40,8 @@ class Prediction:
     """Mean absolute error of position [rad or m]."""
     stored: float | None
     """The same as the fit stored it; None where this log was not in the fit."""
+    remembered: str
+    """The mark of this log as the fit stored it; empty where it did not."""
     posed: Problem = field(repr=False, compare=False)
     """The log as the engine took it, for whoever runs it again with other numbers."""
 
@@ -62,8 +64,13 @@ class Prediction:
 
     @property
     def another(self) -> bool:
-        """Whether the error is not the one stored: a log of the same name that is not the same recording."""
-        return self.stored is not None and abs(self.error - self.stored) > SAME * self.stored
+        """Whether this is a log of the same name that is not the same recording: by its samples, or in fits
+        that do not remember them by an error that is not the one stored."""
+        if self.stored is None:
+            return False
+        if self.remembered:
+            return mark_of(self.log) != self.remembered
+        return abs(self.error - self.stored) > SAME * self.stored
 
 
 def role(fit: Fit, name: str) -> str:
@@ -102,6 +109,7 @@ def run(fit: Fit, log: Log) -> Prediction:
         signals=told,
         error=float(np.nanmean(np.abs(states["position"] - log["position"]))),
         stored={**fit.training, **fit.held_out}.get(log.name),
+        remembered=next((one.mark for one in fit.logs if one.name == log.name), ""),
         posed=p,
     )
 

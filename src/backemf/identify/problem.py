@@ -359,8 +359,10 @@ class Problem:
 
     def bounded_sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same, with the rows of the derivatives bounded: no e-fold of a number moves a sample further
-        than its log's motion is wide. Where a simulation runs away they would swamp all others."""
+        than its log's motion is wide. Where a simulation runs away they would swamp all others; a row that
+        has left the numbers altogether tells nothing."""
         errors, tangents = self.sensitivities(x)
+        tangents = np.where(np.isfinite(tangents).all(axis=-1, keepdims=True), tangents, 0.0)
         slopes = np.append(np.diag(self.free.slopes(x)), 0.0)  # what no parameter sets comes last
         bounded = tangents.copy()
         for k, log in enumerate(self.logs):

@@ -209,7 +209,10 @@ def inverse(A: np.ndarray) -> np.ndarray:
     """Inverse of a symmetric positive matrix that may be nearly singular:
     scaled first, and never with a negative diagonal."""
     if not np.isfinite(A).all():
-        raise InvalidValue("the parameters' errors are not finite numbers; check the logs' units and factors")
+        raise InvalidValue(
+            "the simulation of these logs runs away, so that no errors can be stated; try a simpler friction"
+            " (--friction m4), and check the logs' units and factors"
+        )
     scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
     values, vectors = np.linalg.eigh(0.5 * (A + A.T) / np.outer(scale, scale))
     values = np.maximum(values, 1e-13)

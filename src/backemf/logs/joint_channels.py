@@ -3,6 +3,7 @@ logs of a robot from arrays: a matrix or a table of columns by joint for each si
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -256,10 +257,21 @@ def split(
     named = {joint for joint, _ in owners.values()}
     own = {joint: _own_channels(recording, joint, owners) for joint in robot.names if joint in named}
     if alone:
+        _check_families(recording, own, robot)
         _check_fronts(fronts, own, robot)
         own = _with_position(own, recording, origins)
     parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
     return parts, left, by_number and bool(named - {""})
+
+
+def _check_families(recording: Recording, own: Collection[str], robot: Robot) -> None:
+    """An error where no joint has channels, and there are vectors of another length than the robot's."""
+    for stem, members in _families(recording.channels).items() if not own else ():
+        raise ReadError(
+            f"{stem} has {len(members)} elements, and {robot.name} has {len(robot.joints)} joints; say whose"
+            f' they are: --map "{robot.names[0]}.position={members[0]}", one for each of'
+            f" {', '.join(robot.names)}"
+        )
 
 
 def _check_fronts(fronts: Sequence[str], own: Collection[str], robot: Robot) -> None:
@@ -274,8 +286,13 @@ def _with_position(
     own: Mapping[str, list[Channel]], recording: Recording, origins: Sequence[Origin]
 ) -> dict[str, list[Channel]]:
     """Without joints of which only a command or a temperature is there; an error where none is left."""
-    told_position = {o.joint for o in origins if o.signal == "position"}
-    kept = {j: c for j, c in own.items() if j in told_position or any(_is(one, "position") for one in c)}
+    told = [o for o in origins if o.signal == "position"]
+
+    def is_position(joint: str, channel: Channel) -> bool:
+        names_it = any(o.joint == joint or o.channel in (channel.name, *channel.also) for o in told)
+        return names_it or _is(channel, "position")
+
+    kept = {j: c for j, c in own.items() if any(is_position(j, one) for one in c)}
     if not kept:
         raise ReadError(
             f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"
@@ -362,17 +379,33 @@ def _is_goal(rest: str) -> bool:
 
 def _by_number(channels: Sequence[Channel], robot: Robot) -> dict[str, tuple[str, str]]:
     """Columns of one matrix for each signal, in the order of the robot's joints: `position.0` to
-    `position.5`."""
+    `position.5`, `dof_pos_0` to `dof_pos_5`, `q1` to `q6`."""
     owners = {c.name: ("", c.name) for c in channels}
-    families: dict[str, list[str]] = {}
-    for c in channels:
-        stem, dot, number = c.name.rpartition(".")
-        if dot and number.isdigit():
-            families.setdefault(stem, []).append(c.name)
-    for stem, members in families.items():
+    for stem, members in _families(channels).items():
         if len(members) == len(robot.joints):
             owners |= {c: (joint, stem) for c, joint in zip(members, robot.names, strict=True)}
     return owners
+
+
+def _families(channels: Sequence[Channel]) -> dict[str, list[str]]:
+    """Columns that are numbered without a gap, in the order of their numbers, by what they are called."""
+    families: dict[str, dict[int, str]] = {}
+    for c in channels:
+        numbered = _NUMBERED.match(c.name)
+        if numbered is not None:
+            stem = f"{numbered['stem']}{numbered['unit'] or ''}"
+            families.setdefault(stem, {})[int(numbered["number"])] = c.name
+    return {
+        stem: [members[k] for k in sorted(members)]
+        for stem, members in families.items()
+        if len(members) == max(members) - min(members) + 1 > 1
+    }
+
+
+_NUMBERED = re.compile(
+    r"^(?P<stem>.*?[A-Za-z\])])[._ ]?\[?(?P<number>\d+)\]?(?P<unit>\s*[\[(][^\d\[\]()]+[\])])?$"
+)
+"""A column of a matrix: its name, which one, perhaps its unit."""
 
 
 def _joint_origins(

@@ -3,6 +3,7 @@ guessed; how it begins, and what it asks of a drive."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -144,6 +145,8 @@ class Log(NotebookDisplay):
     """On a robot, a log of each joint; `signals` then has what they share, or nothing."""
     robot: Robot | None = None
     """What the joints belong to."""
+    mark: str = ""
+    """Of the samples as their file has them: what is cut, mended or read in another unit keeps it."""
 
     def __post_init__(self) -> None:
         if not self.signals and not self.joints:
@@ -419,6 +422,19 @@ def targets(log: Log, drive: Drive) -> list[str]:
         lacks = f"{log.name} has no {drive.followed!r}, which {drive.kind} follows"
         raise MissingValue(f"{lacks}; it has: {', '.join(log.signals)}")
     return list(drive.targets)
+
+
+def mark_samples(values: np.ndarray) -> str:
+    """A short text that other samples do not have."""
+    return hashlib.blake2b(np.ascontiguousarray(values, float).tobytes(), digest_size=8).hexdigest()
+
+
+def mark_of(log: Log) -> str:
+    """What tells a recording from others of its name: its mark, that of all its joints, or where it was read
+    from no file that of its samples."""
+    if log.joints:
+        return "".join(mark_of(joint)[:6] for joint in log.joints.values())
+    return log.mark or mark_samples(log.signals[log.clock].values)
 
 
 def noise_of(values: np.ndarray) -> float:

@@ -32,7 +32,7 @@ ALIASES = {
 _ASKING = "goal target desired des cmd command commanded commands ref reference setpoint sp set demand"
 ASKING = frozenset(_ASKING.split())
 """Words that turn a quantity into what was asked: `goal_position`, `pos_ref`, `cmd_vel`."""
-_PLAIN = "motor joint measured meas actual act present servo output shaft sensor feedback fb observed"
+_PLAIN = "motor joint dof measured meas actual act present servo output shaft sensor feedback fb observed"
 PLAIN = frozenset(_PLAIN.split())
 """Words that add nothing: `motor_pos`, `present_velocity`."""
 TARGETS = tuple(name for name in ASKED if name != "enabled")

@@ -244,8 +244,9 @@ def _look_at(
     return [look if look.log is None else replace(look, log=next(judged)) for look in looks]
 
 
-def find(*paths: str | os.PathLike[str]) -> list[Path]:
-    """The files and datasets that paths, folders and patterns stand for, each once, in order."""
+def find(*paths: str | os.PathLike[str], episodes: str | None = None) -> list[Path]:
+    """The files and datasets that paths, folders and patterns stand for, each once, in order; with
+    `episodes`, "0-5,8", these of each dataset."""
     if not paths:
         raise ReadError('nothing to read; expected files, folders or patterns such as "logs/*.json"')
     matched: dict[Path, None] = {}
@@ -268,7 +269,7 @@ def find(*paths: str | os.PathLike[str]) -> list[Path]:
         if not files:
             raise ReadError(problem)
         matched.update(dict.fromkeys(files))
-    return list(matched)
+    return list(matched) if episodes is None else [lerobot.name_episodes(p, episodes) for p in matched]
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..findings import Finding, finding
 from ..physics.actuator import linear_unit
 from . import names
-from .log import UNITS, Log, Signal, asked_by
+from .log import UNITS, Log, Signal, asked_by, mark_samples
 from .mapping import ROW, ChannelMapping, Origin, plan
 from .recording import Channel, ReadError, Recording
 
@@ -144,6 +145,7 @@ def to_log(recording: Recording, origins: Sequence[Origin] = ()) -> Log:
         findings=(*recording.findings, *work.findings),
         source=recording.source,
     )
+    log = replace(log, mark=mark_samples(work.as_written(log.clock)))
     command = recording.command
     name = "" if command is None else asked_by(command)
     if command is None or any(o.signal == name and o.by == "told" for o in steps.origins):
@@ -213,6 +215,10 @@ class _Work:
     def _note(self, code: str, text: str, remedy: str, **numbers: float) -> None:
         self.words.append(text)
         self.findings.append(finding(code, text, remedy, **numbers))
+
+    def as_written(self, signal: str) -> np.ndarray:
+        """The samples of a signal in the file's own unit."""
+        return self._values(next(o.channel for o in self.steps.origins if o.signal == signal))
 
     def _values(self, name: str) -> np.ndarray:
         if name == ROW and name not in self.channels:

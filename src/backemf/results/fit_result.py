@@ -4,6 +4,7 @@ cannot tell; what it consists of, and a recording beside what the fit makes of i
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 from .. import store
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding
-from ..logs.log import Log
+from ..logs.log import Log, mark_of
 from ..logs.robot import Robot
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
@@ -369,7 +370,8 @@ class FittedLog(store.Noun):
 
     name: str
     source: str
-    """The file it was read from, as it was given; empty where it came from arrays."""
+    """The file it was read from, from the root on: the next command may run elsewhere; empty where it came
+    from arrays."""
     bench: Bench | None
     settings: Mapping[str, float]
     duration: float
@@ -381,6 +383,8 @@ class FittedLog(store.Noun):
     """What was asked as a function of time, by signal, in the words of `be.signal.read`."""
     told: tuple[str, ...] = ()
     """How its channels were said to be read: position=motor_pos[deg],-1."""
+    mark: str = ""
+    """Of its samples; empty in fits stored before this was kept."""
 
     @staticmethod
     def of(log: Log) -> FittedLog:
@@ -389,7 +393,7 @@ class FittedLog(store.Noun):
         rate = first.signals[first.clock].rate
         return FittedLog(
             name=log.name,
-            source=log.source,
+            source=os.path.abspath(log.source) if log.source else "",
             bench=log.bench,
             settings=dict(log.settings),
             duration=float(log.time[-1] - log.time[0]),
@@ -397,6 +401,7 @@ class FittedLog(store.Noun):
             n_samples=len(log),
             commands={name: str(command) for name, command in log.commands.items()},
             told=log.told,
+            mark=mark_of(log),
         )
 
 

@@ -60,7 +60,7 @@ def read_again(
 
 def _remembered_logs(fit: Fit, path: Path) -> list[FittedLog]:
     """What the fit remembers of the logs of a file: of the very place, or else of the name."""
-    here = [log for log in fit.logs if log.source and Path(log.source) == path]
+    here = [log for log in fit.logs if log.source and Path(log.source) in (path, path.absolute())]
     return here or [log for log in fit.logs if log.source and places(log.source)[-1] == path.name]
 
 

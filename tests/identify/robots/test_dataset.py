@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli import exports, identify, report
 from backemf.mujoco.robot.signs import find_contradiction
 
-from ...cli.runner import runner
+from ...cli.typed import typed
+from ...film.benches import needs_renderer
 
 pytest.importorskip("mujoco")
 pa = pytest.importorskip("pyarrow")
@@ -53,26 +53,83 @@ def arm(so101, tmp_path):
     return folder
 
 
+def shell(where, *words):
+    """A command typed in a folder; what it printed and said."""
+    done = typed(*map(str, words), cwd=where)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
 @pytest.mark.slow
-def test_a_data_set_goes_through_the_shell_into_the_model(arm):
-    run = runner(identify.fit, exports.export, report.report)
-    model, fit = arm / "so101.xml", arm / "fit.json"
+def test_a_data_set_goes_through_the_shell_into_the_model(arm, tmp_path_factory):
+    """README's three commands, a report and `be.attach`: after the fit from a folder that knows nothing of
+    the first."""
     start = ("--start", "sts3215-12v", "--firmware", "lerobot", "--friction", "coulomb")
-    run("fit", arm / "arm", "--robot", model, *start, "--hold-out", 3, "-o", fit)
+    words = ("--robot", "so101.xml", *start, "--hold-out", 3, "-o", "fit.json")
+    shell(arm, "fit", "arm", "--episodes", "0,2-3", *words)
+    elsewhere, fit, model = tmp_path_factory.mktemp("elsewhere"), arm / "fit.json", arm / "so101.xml"
     found = be.Fit.read(fit)
     assert found.score is not None
     assert found.score.held_out
+    assert [*found.score.logs] == ["arm/3"]
+    assert {log.name for log in found.logs} == {"arm/0", "arm/2", "arm/3"}
     assert found.score.rms < 8e-3, "as shipped it is 38 mrad"
     assert np.isfinite(found.correlation).all()
     assert all(
         number.error < 5 * number.value for name, number in found.parameters.items() if "motor" in name
     )
-    said = run("export", fit, "--to", "mujoco-classic", "--into", model, "-o", arm / "new.xml").said
+    said = shell(elsewhere, "export", fit, "--to", "mujoco-classic", "--into", model, "-o", "new.xml")
     assert "all joints together (arm/3)" in said, (
         "the episodes are found again, and the file is driven by one"
     )
-    said = run("report", fit, "--robot", model, "-o", arm / "report.html")
-    assert "4 recordings" in said + said.said
+    said = shell(elsewhere, "report", fit, "-o", "report.html")
+    assert "3 recordings" in said
+    assert "same recording" not in (elsewhere / "report.html").read_text(encoding="utf-8")
+    _check_attached(found, model)
+    needs_renderer()
+    film = (
+        "render",
+        fit,
+        arm / "arm",
+        "-o",
+        "film.gif",
+        "--between",
+        20,
+        21,
+        "--fps",
+        4,
+        "--size",
+        "480x270",
+    )
+    assert "4 pictures" in shell(elsewhere, *film, "--episodes", 3)
+    refused = typed(*map(str, film), "--force", "--episodes", "7", cwd=elsewhere)
+    assert refused.returncode != 0
+    assert "there is no episode 7; those are there: 0-3" in refused.stderr
+
+
+def _check_attached(fit: be.Fit, path) -> None:
+    """Attached to the arm's own model, its joints go where the episode's commands send them."""
+    import mujoco
+
+    driven = be.attach(path, fit)
+    model, data = driven.model, mujoco.MjData(driven.model)
+    goal = {"shoulder_pan": 0.4, "elbow_flex": 0.5, "wrist_roll": -0.3}
+    for joint, angle in goal.items():
+        data.actuator(joint).ctrl[0] = angle
+    for _ in range(int(1.5 / model.opt.timestep)):
+        mujoco.mj_step(model, data)
+    for joint, angle in goal.items():
+        assert abs(data.joint(joint).qpos[0] - angle) < 0.1
+
+
+def test_episodes_are_of_data_sets_alone(arm, so101):
+    said = typed("log", str(so101 / "step_response.csv"), "--episodes", "0")
+    assert said.returncode != 0
+    assert "is no LeRobot dataset" in said.stderr
+    said = typed("log", str(arm / "arm"), "--episodes", "a-b", "--robot", str(arm / "so101.xml"))
+    assert "'a-b' names no episodes" in said.stdout + said.stderr
+    listed = typed("log", str(arm / "arm"), "--episodes", "1-2", "--robot", str(arm / "so101.xml"), "--json")
+    assert [one["name"] for one in json.loads(listed.stdout)["recordings"]] == ["arm/1", "arm/2"]
 
 
 @pytest.mark.parametrize("turned", [None, "shoulder_lift", "elbow_flex", "wrist_flex"])

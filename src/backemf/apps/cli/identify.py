@@ -144,7 +144,8 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         from ...logs.robot import Robot
 
         actuator: Any = o.start
-        recordings = read_logs(o.logs, terminal.say, map=o.map, robot=Robot.read(o.robot, ground=o.ground))
+        told = {"map": o.map, "episodes": o.episodes, "robot": Robot.read(o.robot, ground=o.ground)}
+        recordings = read_logs(o.logs, terminal.say, **told)
     else:
         actuator, sheet, recordings = _read_start(o, terminal)
         asked = _on_bench(asked, sheet)

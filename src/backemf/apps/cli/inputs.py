@@ -13,6 +13,9 @@ ASIDE = ("force", "strict", "json")
 """Options that say nothing of the answer itself."""
 
 
+EPISODES_HELP = "Of a LeRobot dataset: these episodes alone, as 8 or 0-5,8."
+
+
 @options
 class CommandWords(Options):
     """What one may type behind a command."""
@@ -101,10 +104,11 @@ class ReadingWords(CommandWords):
         ' period=2s at=0.5s". Its unit says what it asks for: a position where it has none.',
     )
     map: list[str] | None = option(default=None, help=MAP_HELP)
+    episodes: str | None = option(default=None, help=EPISODES_HELP)
 
     def reading(self) -> dict[str, Any]:
         """The same as `read_logs` takes it."""
-        return {"bench": self.bench, "command": self.command, "map": self.map}
+        return {"bench": self.bench, "command": self.command, "map": self.map, "episodes": self.episodes}
 
 
 SETTINGS_HELP = (
@@ -207,6 +211,7 @@ def read_logs(
     bench: str | None = None,
     command: str | None = None,
     map: Sequence[str] | None = None,
+    episodes: str | None = None,
     source: Any = None,
     robot: Any = None,
     **more: Any,
@@ -219,6 +224,7 @@ def read_logs(
         bench: what carried them, in words.
         command: what was asked, in words.
         map: how channels are read.
+        episodes: of a dataset, "0-5,8".
         source: what is to be fitted, replayed or filmed: a stored fit, or the name of anything.
         robot: on which they were recorded, instead of a bench.
         more: further options of `be.read`.
@@ -226,11 +232,12 @@ def read_logs(
     Returns:
         The logs, in the order of the files.
     """
-    from ...logs.read import read
+    from ...logs.read import find, read
     from ...results.reread import read_again
 
     told = {**told_of(bench, command), **more, **({} if robot is None else {"bench": robot})}
     told |= {"map": list(map) if map else None, "progress": say}
+    files = [str(path) for path in find(*files, episodes=episodes)] if episodes is not None else files
     fit = fit_of(source)
     return read(*files, **told) if fit is None else read_again(fit, *files, **told)
 

@@ -20,6 +20,8 @@ EVEN = 1e-9
 """Of a period: jitter below this is rounding."""
 IN_FULL = 4
 """Up to so many recordings are shown in full; more, one line each."""
+STANDS_FOR = "*"
+"""In place of a joint's name, in the names of its own channels."""
 ON_BENCH = Scope(
     "bench",
     "logs of an actuator on a bench: leave the robot out",
@@ -58,7 +60,7 @@ def log(options: LogWords, terminal: Terminal) -> Answer:
     Example: backemf log run1.csv --map position=motor_pos[deg],-1 --save-map rig.json
     """
     from ...logs import mapping
-    from ...logs.read import look
+    from ...logs.read import find, look
 
     options.check("bench" if options.robot is None else "robot", in_shell=True)
     robot = _robot(options.robot)
@@ -66,7 +68,7 @@ def log(options: LogWords, terminal: Terminal) -> Answer:
     origins = mapping.mapping(options.map, names)
     told = {"settings": settings_of(options.set), **told_of(options.bench, options.command)}
     more: dict[str, Any] = told if robot is None else {"robot": robot}
-    looks = look(*options.files, map=origins, progress=terminal.say, **more)
+    looks = look(*find(*options.files, episodes=options.episodes), map=origins, progress=terminal.say, **more)
     if options.save is not None:
         mapping.write(origins, options.save, joints=names, force=options.force)
     summaries = [describe(look, robot) for look in looks]
@@ -194,15 +196,28 @@ def _channel_table(channels: list[dict[str, Any]]) -> str:
 
 
 def _signal_table(signals: list[dict[str, Any]]) -> str:
-    """Every signal in SI, with its clock."""
+    """Every signal in SI, with its clock; one that all have is said once, above."""
     from ...tables import table
 
-    rows = []
-    for g in signals:
-        cells = [_cell(x) for x in (g["rate"], _jitter(g), 1e3 * g["gap"], g["low"], g["high"])]
-        rows.append((g["name"], g["unit"], g["samples"], *cells))
-    clock = ("rate [Hz]", "jitter [ms]", "longest step [ms]")
-    header = ("signal", "unit", "samples", *clock, "lowest", "highest")
+    clocks = [(g["samples"], *(_cell(x) for x in (g["rate"], _jitter(g), 1e3 * g["gap"]))) for g in signals]
+    ends = [(_cell(g["low"]), _cell(g["high"])) for g in signals]
+    names = [(g["name"], g["unit"]) for g in signals]
+    if len(signals) > 2 and len(set(clocks)) == 1:
+        n, rate, jitter, gap = clocks[0]
+        rows = [(*name, *end) for name, end in zip(names, ends, strict=True)]
+        title = f"each {n} samples at {rate} Hz, jitter {jitter} ms, longest step {gap} ms"
+        return f"Signals, in SI, {title}:\n{table(rows, ('signal', 'unit', 'lowest', 'highest'))}"
+    rows = [(*name, *clock, *end) for name, clock, end in zip(names, clocks, ends, strict=True)]
+    header = (
+        "signal",
+        "unit",
+        "samples",
+        "rate [Hz]",
+        "jitter [ms]",
+        "longest step [ms]",
+        "lowest",
+        "highest",
+    )
     return f"Signals, in SI:\n{table(rows, header)}"
 
 
@@ -284,7 +299,8 @@ def text_of(rows: list[dict[str, Any]], left: list[str]) -> str:
 
     def cell(row: dict[str, Any], *signals: str) -> str:
         named = [c for c in row["channels"] if c["read_as"] in signals]
-        return ", ".join(c["name"] + (f" [{c['unit']}]" if c["unit"] else "") for c in named) or "-"
+        short = [(c["name"].replace(row["joint"], STANDS_FOR), c["unit"]) for c in named]
+        return ", ".join(name + (f" [{unit}]" if unit else "") for name, unit in short) or "-"
 
     listed = []
     for row in rows:
@@ -301,4 +317,6 @@ def text_of(rows: list[dict[str, Any]], left: list[str]) -> str:
         )
     header = ("joint", "position", "its target", "also", "moved [rad]", "range [rad]")
     behind = f"\nOf no joint: {', '.join(left)}" if left else ""
-    return f"Joints and their channels:\n{table(listed, header)}{behind}"
+    starred = any(STANDS_FOR in cell for row in listed for cell in row[1:3])
+    said = f"Joints and their channels{f', {STANDS_FOR} for the name of the joint' if starred else ''}:"
+    return f"{said}\n{table(listed, header)}{behind}"

@@ -76,7 +76,7 @@ def report(options: ReportWords, terminal: Terminal) -> Answer:
     sheet = parts.sheet(o.sheet) if o.sheet is not None else None
     reading: dict[str, Any] = told_of(o.bench, o.command) | ({"settings": held} if held else {})
     reading |= {"map": o.map, "progress": lambda name, share: terminal.say(f"read {name}")}
-    recordings = _read_recordings(stored, o.logs, o.fit.parent, reading)
+    recordings = _read_recordings(stored, _named_recordings(stored, o), reading)
     shown: dict[str, Any] = {"sheet": sheet, "exported": o.exports, "used": o.use, "name": o.fit.name}
     report = run(stored, recordings, progress=terminal.say, **shown)
     page = html.write(report, o.output, force=o.force)
@@ -89,12 +89,21 @@ def report(options: ReportWords, terminal: Terminal) -> Answer:
     return Answer(content=lambda: {**report.summary(), "file": page}, text=text, findings=stored.findings)
 
 
-def _read_recordings(fit: Any, logs: list[str] | None, beside: Path, reading: dict[str, Any]) -> list[Any]:
-    """The recordings that are named, or else those that the fit remembers."""
-    from ...results.reread import read_again
-    from ..report.contents import stored_logs
+def _named_recordings(fit: Any, options: ReportWords) -> list[str]:
+    """The files that are named, or else those that the fit remembers."""
+    from ...logs.read import find
+    from ...results.reread import stored_logs
 
-    files = [str(path) for path in logs or stored_logs(fit, beside)]
+    files = [str(path) for path in options.logs or stored_logs(fit, options.fit.parent)]
+    if not files or options.episodes is None:
+        return files
+    return [str(path) for path in find(*files, episodes=options.episodes)]
+
+
+def _read_recordings(fit: Any, files: list[str], reading: dict[str, Any]) -> list[Any]:
+    """Recordings as the fit read its own."""
+    from ...results.reread import read_again
+
     return read_again(fit, *files, **reading) if files else []
 
 

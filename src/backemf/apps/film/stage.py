@@ -99,13 +99,19 @@ class FilmStage:
         """What the renderer is told before the first picture: nothing."""
 
     def _label(self, shot: np.ndarray, message: str, positions: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The shot below a band of its own with its caption: nothing of the scene is covered."""
         from PIL import Image, ImageDraw
 
-        image = Image.fromarray(shot)
+        image = Image.new("RGB", (shot.shape[1], band(self.strip)), "white")
         text = f"{message}: off by {1e3 * self.run.off(positions):.3g} {self.run.unit}"
-        size = self.strip.text
-        ImageDraw.Draw(image).text((size, 1.3 * size), text, fill=INK, font=self.strip.font, anchor="lm")
-        return np.asarray(image)
+        place = (self.strip.text, 0.5 * image.height)
+        ImageDraw.Draw(image).text(place, text, fill=INK, font=self.strip.font, anchor="lm")
+        return np.concatenate([np.asarray(image), shot], axis=0)
+
+
+def band(strip: Strip) -> int:
+    """Height of a caption's band [pixels]."""
+    return 2 * round(strip.text)
 
 
 class RobotStage(FilmStage):
@@ -128,8 +134,8 @@ class RobotStage(FilmStage):
         self.motions = {"identified": run.predicted}
         if run.shipped is not None and all(np.isfinite(q).all() for q in run.shipped.values()):
             self.motions = {"as shipped": run.shipped, **self.motions}
-        self.picture = (left, 2 * (height // (2 * len(self.motions))))
         self.strip = Strip(run, width - left, height)
+        self.picture = (left, 2 * ((height // len(self.motions) - band(self.strip)) // 2))
         self.camera = self._camera(mujoco)
 
     def place(self, moment: float, positions: Mapping[str, np.ndarray] | None = None) -> None:
@@ -142,20 +148,27 @@ class RobotStage(FilmStage):
         mujoco.mj_camlight(self.model, self.state)
 
     def _camera(self, mujoco: Any) -> Any:
-        """Far enough for everything that moves to be seen throughout."""
-        seen = []
+        """Near, but far enough for the whole robot to be seen in every motion throughout."""
+        geoms = np.flatnonzero(self.model.geom_rbound > 0.0)  # the table has no end
+        radius, seen = self.model.geom_rbound[geoms], []
         for moment in np.linspace(self.run.time[0], self.run.time[-1], 40):
-            self.place(float(moment), self.run.recorded)
-            seen.append(self.state.geom_xpos[self.moving].copy())
+            for positions in (self.run.recorded, *self.motions.values()):
+                self.place(float(moment), positions)
+                seen.append(self.state.geom_xpos[geoms].copy())
         points = np.concatenate(seen)
-        low, high = points.min(axis=0), points.max(axis=0)
         camera = mujoco.MjvCamera()
-        half = math.tan(math.radians(0.5 * float(self.model.vis.global_.fovy)))
-        width, height = self.picture
-        reach = 0.5 * float(np.linalg.norm(high - low)) + 0.05
-        camera.distance = 0.68 * reach / (half * min(1.0, width / height))
         camera.azimuth, camera.elevation = 105.0, -18.0
-        camera.lookat[:] = 0.5 * (low + high)
+        camera.lookat[:] = 0.5 * (points.min(axis=0) + points.max(axis=0))
+        turn, rise = math.radians(camera.azimuth), math.radians(camera.elevation)
+        away = np.array([math.cos(rise) * math.cos(turn), math.cos(rise) * math.sin(turn), math.sin(rise)])
+        right = np.array([math.sin(turn), -math.cos(turn), 0.0])
+        half = math.tan(math.radians(0.5 * float(self.model.vis.global_.fovy)))
+        apart, around = points - camera.lookat, np.tile(radius, len(seen))
+        width, height = self.picture
+        # a point is seen where |x| < half width/height depth and |y| < half depth; depth = distance + away
+        wide = (np.abs(apart @ right) + around) / (half * width / height)
+        high = (np.abs(apart @ np.cross(right, away)) + around) / half
+        camera.distance = float(np.max(np.maximum(wide, high) - apart @ away))
         return camera
 
     def _prepare(self, drawing: Offscreen) -> None:

@@ -130,11 +130,32 @@ def with_contact(
     clocks = [recording.motion.time for recording in recordings]
     felt = [pushes(o, scatter, c, t) for o, c, t in zip(outside, there, clocks, strict=True)]
     if ground is None:
-        ground = ground_of(there, felt, clocks)
+        ground, _ = ground_of(there, felt, clocks)
     marked = []
     for recording, c, p in zip(recordings, there, felt, strict=True):
         marked.append(replace(recording, touched=touching_samples(c, p, ground, recording.motion.time)))
     return marked, ground, felt
+
+
+def why_no_ground(
+    robot: Robot,
+    recordings: Sequence[RobotRecording],
+    actuators: Mapping[str, Actuator],
+    delays: Mapping[str, float],
+) -> str:
+    """Why no plane was found under a robot that touches something, with its numbers.
+
+    Args:
+        robot: its model.
+        recordings: of it, looked at together.
+        actuators: by joint.
+        delays: by joint, the moment at which commands count [s].
+    """
+    _, _, felt = with_contact(robot, recordings, actuators, delays, None)
+    there = [one.clearance for one in recordings if one.clearance is not None]
+    if not felt:
+        return "nothing in its model can touch"
+    return ground_of(there, felt, [one.motion.time for one in recordings])[1]
 
 
 BEFORE, AFTER = 0.6, 1.0
@@ -186,7 +207,8 @@ def _spans(recording: RobotRecording) -> Iterator[tuple[int, int]]:
 
 
 def refine_ground(s: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
-    """The same with the height and friction of the ground that leave the least error around its contacts."""
+    """The same with the height and friction of the ground that leave the least error around its contacts; or
+    without it, where that leaves less."""
     plant, first = s.plant, s.plant.ground
     if first is None or not first.error:
         return s
@@ -196,7 +218,7 @@ def refine_ground(s: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
     if not parts:
         return s
 
-    def misfit(ground: Ground) -> float:
+    def misfit(ground: Ground | None) -> float:
         """Minus the logarithm of the likelihood, with a scatter of its own for each joint: what slides is
         told by joints that the ground does not push upwards. Friction keeps what a contact did, so that the
         moments behind one count too."""
@@ -222,4 +244,5 @@ def refine_ground(s: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
         if cost >= best[0]:
             break
         best = (cost, tried)
-    return replace(s, plant=replace(plant, ground=best[1]))
+    kept = best[1] if best[0] < misfit(None) else None
+    return replace(s, plant=replace(plant, ground=kept))

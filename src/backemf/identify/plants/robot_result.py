@@ -13,7 +13,7 @@ import numpy as np
 from ...engine.rows import DELAY
 from ...findings import Finding, finding
 from ...logs.log import Log
-from ...logs.robot import Robot
+from ...logs.robot import Ground, Robot
 from ...mujoco.robot.contact import stretches
 from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
 from ...physics.joint_law import JointLaw
@@ -24,7 +24,7 @@ from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, first_part
+from .recordings import RobotRecording, first_part, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
@@ -323,11 +323,14 @@ def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iter
         seconds += spent
     total = sum(float(one.motion.time[-1] - one.motion.time[0]) for one in (*s.plant.recordings, *unseen))
     ground = s.plant.ground
-    where = "it is not on one plane, so that no ground was put there"
     numbers = {"share": seconds / total}
-    if ground is not None:
+    if ground is None:
+        why = why_no_ground(s.plant.robot, s.plant.recordings, s.actuators, s.delays)
+        why = why or "the simulation comes nearer to the recordings without the plane that they show"
+        where = f"no ground was put there, because {why}"
+    else:
         message = "as told" if not ground.error else f"found to {1e3 * ground.error:.2g} mm"
-        where = f"the ground there is at {1e3 * ground.height:.3g} mm ({message})"
+        where = f"the ground there is at {1e3 * ground.height:.3g} mm{_slope_words(ground)} ({message})"
         numbers |= {"height": ground.height, "error": ground.error}
     text = (
         f"the robot touches something for {100 * seconds / total:.0f} % of the time; {where}; those samples"
@@ -342,6 +345,12 @@ def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iter
         numbers=made.numbers,
         logs=tuple(one.log.name for one in touching),
     )
+
+
+def _slope_words(ground: Ground) -> str:
+    slopes = (("x", ground.x_slope), ("y", ground.y_slope))
+    tilted = [f"{1e3 * slope:.0f} mm per metre of {axis}" for axis, slope in slopes if abs(slope) > 1e-3]
+    return f", rising {' and '.join(tilted)}" if tilted else ""
 
 
 def of_falls(recordings: Sequence[RobotRecording]) -> Iterator[Finding]:
@@ -440,7 +449,7 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
     found = {}
     for joint in p.joints:
         mine = p.places_of(joint)
-        H = JtJ[mine].sum(axis=0)
+        H = JtJ[[k for k in mine if np.isfinite(JtJ[k]).all()]].sum(axis=0)
         size = np.array([abs(values[i]) if i >= 0 else 1.0 for i in p.index[mine[0]]])
         size = np.maximum(size, 1e-12)
         H = H * np.outer(size, size)  # relative changes

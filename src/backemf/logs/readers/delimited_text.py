@@ -23,6 +23,7 @@ from ...signal import read as read_command
 from .. import names
 from ..benches import bench_of
 from ..recording import Channel, Keep, ReadError, Recording, Report, encoding_of, everything, silent
+from . import list_cells
 
 _DECIMALS = {"\t": ".,", ";": ".,", ",": ".", "|": ".", None: ".,"}
 DIALECTS = tuple((separator, sign) for separator, signs in _DECIMALS.items() for sign in signs)
@@ -240,10 +241,12 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     encoding = encoding_of(head)
     whole = len(head) < SAMPLE
     lines = head.decode(encoding, errors="replace").splitlines()
+    listed = _without_lists(path, encoding) if list_cells.may_hold(lines) else None
+    lines, whole = (lines, whole) if listed is None else (listed, True)
     table = layout(lines if whole or len(lines) < 2 else lines[:-1])
     titles = zip(table.header, table.units, table.kinds, strict=True)
     wanted = set(keep([Channel(name=n, unit=u) for n, u, kind in titles if kind != "text"]))
-    blocks = _Blocks(path, encoding, table, wanted, report)
+    blocks = _Blocks(path, encoding, table, wanted, report, listed)
     blocks.run()
     text = [repr(n) for n, kind in zip(table.header, table.kinds, strict=True) if kind == "text"]
     notes, hint = [f"{table}, {encoding}"], f"text, not numbers: {', '.join(text)}" if text else ""
@@ -263,6 +266,29 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         "hint": hint,
     }
     return [Recording.of(path, FORMAT, blocks.channels(), **told)]
+
+
+def _without_lists(path: Path, encoding: str) -> list[str]:
+    """The lines of a table whose cells hold lists, with a column for each element."""
+    rows = list_cells.join(path.read_text(encoding=encoding, errors="replace").splitlines())
+    table = layout([row.plain for row in rows])
+    separator = table.separator or "\t"
+    split = [cells(row.text, table.separator) for row in rows]
+    widths, words = list_cells.widths_of([row for row in split[table.first :] if len(row) == table.width])
+    lines = []
+    for k, (row, row_cells) in enumerate(zip(rows, split, strict=True)):
+        if k == table.header_line:
+            row_cells = list_cells.spread_names(table.header, widths, words)
+        elif not row.text or is_comment(row.text) or len(row_cells) != table.width:
+            lines.append(row.plain)
+            continue
+        elif k < table.first:  # units, the same for every element
+            row_cells = [cell for j, cell in enumerate(row_cells) for _ in range(widths.get(j, 1))]
+        else:
+            row_cells = list_cells.spread_cells(row_cells, widths, k + 1)
+            row_cells = [cell.replace(".", table.decimal) for cell in row_cells]
+        lines.append(separator.join(f'"{cell}"' if separator in cell else cell for cell in row_cells))
+    return lines
 
 
 def said_above(lines: list[str]) -> dict[str, Any]:
@@ -295,8 +321,18 @@ def _settings(text: str) -> dict[str, float]:
 class _Blocks:
     """The rows of a table, block by block as they are read."""
 
-    def __init__(self, path: Path, encoding: str, table: TableLayout, wanted: set[str], report: Report):
+    def __init__(
+        self,
+        path: Path,
+        encoding: str,
+        table: TableLayout,
+        wanted: set[str],
+        report: Report,
+        lines: list[str] | None = None,
+    ):
         self.path, self.encoding, self.table, self.report = path, encoding, table, report
+        self.lines = lines
+        """In place of the file's own."""
         self.columns = [j for j in range(table.width) if table.kinds[j] != "text"]
         self.plain = all(table.kinds[j] == "number" for j in self.columns)
         self.kept: dict[int, list[np.ndarray]] = {j: [] for j in self.columns if table.header[j] in wanted}
@@ -307,6 +343,10 @@ class _Blocks:
         self.findings: list[Finding] = []
 
     def run(self) -> None:
+        if self.lines is not None:
+            rows = [f"{line}\n" for line in self.lines[self.table.first :]]
+            self._take(self._quick(rows), rows, self.table.first)
+            return
         size = max(1, self.path.stat().st_size)
         with (
             self.path.open("rb") as raw,

@@ -371,6 +371,25 @@ def split_episodes(path: Path) -> tuple[Path, str]:
     return (Path(head), words) if sharp and not path.exists() and is_dataset(Path(head)) else (path, "")
 
 
+def name_episodes(path: Path, words: str) -> Path:
+    """A dataset with some of its episodes named behind a #, in place of those that were.
+
+    Args:
+        path: of a dataset.
+        words: numbers and ranges, "0-5,8".
+
+    Raises:
+        ReadError: it is no dataset, and has no episodes.
+    """
+    folder, _ = split_episodes(path)
+    if not is_dataset(folder):
+        raise ReadError(
+            f"episodes are {words!r}, and {path} is no LeRobot dataset (it has no meta/info.json); expected"
+            " the dataset's folder, or no episodes"
+        )
+    return Path(f"{folder}#{words.replace(' ', '')}")
+
+
 def choose_episodes(recordings: Sequence[Recording], words: str) -> list[Recording]:
     """The recordings of some episodes of a dataset.
 
@@ -388,13 +407,24 @@ def choose_episodes(recordings: Sequence[Recording], words: str) -> list[Recordi
     for part in words.split(","):
         first, dash, last = part.strip().partition("-")
         if not (first.isdecimal() and (not dash or last.isdecimal())):
-            raise ReadError(f"#{words} names no episodes; expected numbers and ranges, such as #8 or #0-5,8")
+            raise ReadError(f"{words!r} names no episodes; expected numbers and ranges, such as 8 or 0-5,8")
         wanted |= {*range(int(first), int(last if dash else first) + 1)}
     absent = sorted(wanted - {*there.values()})
     if absent:
-        known = ", ".join(map(str, sorted({*there.values()})))
-        raise ReadError(f"there is no episode {', '.join(map(str, absent))}; those are there: {known}")
+        known = _in_ranges(sorted({*there.values()}))
+        raise ReadError(f"there is no episode {_in_ranges(absent)}; those are there: {known}")
     return [replace(r, source=f"{r.source}#{words}") for r in recordings if there[r.name] in wanted]
+
+
+def _in_ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers as one says them: 0-5, 8."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and runs[-1][-1] == n - 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def can_read(path: Path, head: bytes) -> bool:

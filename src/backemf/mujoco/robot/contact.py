@@ -302,6 +302,9 @@ passes, up to which it is one: torques that a poor model leaves lie at any heigh
 OFTEN = 0.15
 """Share of the moments at or below a plane in which something pushes, at least: what leans lightly is held by
 friction."""
+RARE, NEVER = 0.05, 0.01
+"""The same where pushes well above it are next to none, of the share on it: a table that is known to some
+millimetres is passed without a touch too."""
 SELDOM = 0.1
 """Share of the moments well above it in which something pushes, at most, of the share on it."""
 BELOW = 0.01
@@ -320,7 +323,7 @@ BENDING = 1e-3
 
 def ground_of(
     clearances: Sequence[Clearance], felt: Sequence[Pushes], clocks: Sequence[np.ndarray]
-) -> Ground | None:
+) -> tuple[Ground | None, str]:
     """The plane on which the points lie at which the robot was pushed.
 
     Args:
@@ -329,59 +332,73 @@ def ground_of(
         clocks: sample times [s].
 
     Returns:
-        The ground; None where the points lie on no plane, nothing pushed, or it was pushed elsewhere as well.
+        (the ground, ""); (None, why) where the points lie on no plane, nothing pushed, or it was pushed
+        elsewhere as well.
     """
     points = np.concatenate([c.point for c in clearances])
     pushed = np.concatenate([p.sure > SIGNIFICANT for p in felt])
     step = float(np.median(np.concatenate([np.diff(t) for t in clocks])))
     least = max(SHORTEST / step, 8)
     if pushed.sum() < least:
-        return None
+        return None, f"pushes are felt for {pushed.sum() * step:.2g} s in all, and {SHORTEST:g} s are needed"
+    where, n_touches = _touches(felt, points, round(least))
     span = float(np.ptp(np.percentile(points[:, 2], [0.1, 99.9])))
-    where = points[pushed]
-    slopes = np.zeros(2)
-    height, scatter, near = _level(where[:, 2], FLAT * span)
-    tilted = _fit_slope(where[near])
-    several = sum(len(stretches(p.sure > SIGNIFICANT)) for p in felt) >= MANY
-    if tilted is not None and several and tilted[2] < BETTER * scatter:
+    width, slopes = FLAT * span, np.zeros(2)
+    height, scatter = _level(where[:, 2], width)
+    tilted = _fit_slope(where[np.abs(where[:, 2] - height) <= width])
+    if tilted is not None and n_touches >= MANY and tilted[2] < BETTER * scatter:
         height, slopes, scatter = tilted
-    scatter = max(scatter, _touches(felt, points, height, slopes, FLAT * span), BENDING)
+    scatter = max(scatter, _scatter_of(where, height, slopes, width), BENDING)
+    scatter = scatter if n_touches >= FEW else max(scatter, 0.5 * NEAR)
     ground = Ground(height=height, x_slope=float(slopes[0]), y_slope=float(slopes[1]), error=scatter)
-    if scatter > FLAT * span:
-        return None
+    if scatter > width:
+        seen = f"{1e3 * where[:, 2].min():.0f} to {1e3 * where[:, 2].max():.0f} mm"
+        return None, f"its {n_touches} touches lie at {seen}: no plane has them within {1e3 * width:.0f} mm"
     gap = points[:, 2] - ground.under(points)
-    return ground if _is_touched(gap, pushed, scatter, least, 0.5 * FLAT * span) else None
+    why = _doubt(gap, pushed, scatter, least, 0.5 * width)
+    return (None, f"a plane at {1e3 * height:.0f} mm is not believed: {why}") if why else (ground, "")
 
 
-def _is_touched(gap: np.ndarray, pushed: np.ndarray, scatter: float, least: float, deep: float) -> bool:
-    """Whether something pushes on a plane, and next to nowhere else, by the gaps above it [m]."""
+def _doubt(gap: np.ndarray, pushed: np.ndarray, scatter: float, least: float, deep: float) -> str:
+    """Why a plane is none: something pushes on it too seldom, or elsewhere as well, by the gaps above it [m];
+    empty where it is one."""
     on, above, below = gap < 0.0, gap > 4.0 * scatter, gap < -6.0 * scatter - deep
     close = np.abs(gap) < 3.0 * scatter
-    if (pushed & close).sum() < least or below.mean() > BELOW:
-        return False
+    if (pushed & close).sum() < least:
+        return f"only {(pushed & close).sum()} samples are pushed near it"
+    if below.mean() > BELOW:
+        return f"the robot is well below it {100 * below.mean():.0f} % of the time"
     often = float(pushed[on].mean()) if on.any() else 0.0
     elsewhere = float(pushed[above].mean()) if above.any() else 0.0
-    return often >= OFTEN and elsewhere <= SELDOM * often
+    if elsewhere > SELDOM * often or (often < OFTEN and elsewhere > NEVER * often) or often < RARE:
+        return (
+            f"the robot is pushed {100 * often:.1f} % of the time that it is there, and"
+            f" {100 * elsewhere:.2f} % well above it"
+        )
+    return ""
 
 
-def _touches(
-    felt: Sequence[Pushes], points: np.ndarray, height: float, slopes: np.ndarray, width: float
-) -> float:
-    """Scatter of the heights of separate touches about the plane: one that lasts counts once. Of few it is
-    what links bend by."""
-    gap = points[:, 2] - height - points[:, :2] @ slopes
-    heights, begin = [], 0
+def _touches(felt: Sequence[Pushes], points: np.ndarray, most: int) -> tuple[np.ndarray, int]:
+    """(points of touches, how many there are): of one that lasts, so many at most, spread over it."""
+    places, begin = [], 0
     for p in felt:
-        own = gap[begin : begin + len(p.sure)]
+        for a, b in stretches(p.sure > SIGNIFICANT):
+            places.append(
+                points[begin + np.unique(np.linspace(a, b - 1, min(b - a, most)).round().astype(int))]
+            )
         begin += len(p.sure)
-        heights += [float(np.median(own[a:b])) for a, b in stretches(p.sure > SIGNIFICANT)]
-    near = np.array([h for h in heights if abs(h) < width])
-    usual = 1.4826 * float(np.median(np.abs(near))) if len(near) else 0.0
-    return usual if len(near) >= FEW else max(usual, 0.5 * NEAR)
+    return np.concatenate(places), len(places)
 
 
-def _level(z: np.ndarray, width: float) -> tuple[float, float, np.ndarray]:
-    """(height, scatter, which) of the heights within the band of this half width that holds most of them."""
+def _scatter_of(where: np.ndarray, height: float, slopes: np.ndarray, width: float) -> float:
+    """Scatter of the heights of touches about the plane."""
+    gap = where[:, 2] - height - where[:, :2] @ slopes
+    near = gap[np.abs(gap) < width]
+    return 1.4826 * float(np.median(np.abs(near))) if len(near) else 0.0
+
+
+def _level(z: np.ndarray, width: float) -> tuple[float, float]:
+    """(height, scatter) of the heights within the band of this half width that holds most of them."""
     ordered = np.sort(z)
     ends = np.searchsorted(ordered, ordered + 2.0 * width, side="right")
     first = int(np.argmax(ends - np.arange(len(z))))
@@ -390,7 +407,7 @@ def _level(z: np.ndarray, width: float) -> tuple[float, float, np.ndarray]:
         near = np.abs(z - height) <= width
         height = float(np.median(z[near]))
     near = np.abs(z - height) <= width
-    return height, 1.4826 * float(np.median(np.abs(z[near] - height))), near
+    return height, 1.4826 * float(np.median(np.abs(z[near] - height)))
 
 
 def _fit_slope(points: np.ndarray) -> tuple[float, np.ndarray, float] | None:

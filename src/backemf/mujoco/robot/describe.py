@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -57,7 +58,7 @@ def read(
         name=path.stem,
         joints=_told_apart(joints),
         model=spec.to_xml(),
-        source=str(path),
+        source=os.path.abspath(path),
         base=stood,
         ground=None if ground is None else Ground(height=ground),
         left_out=left,
