@@ -230,7 +230,7 @@ def test_what_is_printed_fits_a_terminal_and_reads_as_sentences(robot):
     assert max(map(len, text.splitlines())) <= 80
     told = " ".join(text.split())
     assert "velocity feedback: kP 1.166 V per rot/s. LQR: 1.5 rot/s off is worth 7 V; every 20 ms," in told
-    assert "behind the gains: inertia 1.439 kg m^2; friction 1.503 N m;" in told
+    assert "behind the gains: inertia 1.439 kg m^2 (0.001 to 20 is plausible); friction 1.503 N m;" in told
     rev = " ".join(run(robot, "--name", "arm", *words, "--controller", "rev-neo").split())
     assert "V per rot/s) as rev-neo counts. LQR" in rev
     for line in text.splitlines():
@@ -263,7 +263,8 @@ def test_the_documented_keys_are_those_that_are_printed(robot):
         *("step", "settles", "controller", "against_friction"),
     }
     assert set(out["physics"]) == {
-        *("inertia", "friction", "viscous", "gravity", "resistance", "units", "ratio", "motors", "predicted")
+        *("inertia", "friction", "viscous", "gravity", "resistance", "units", "ratio", "motors", "predicted"),
+        "plausible",
     }
     space: dict = {}
     exec(out["constants"], space)
@@ -274,19 +275,19 @@ def test_the_documented_keys_are_those_that_are_printed(robot):
 PLANTS = {
     ("arm", "neo", "java"): (
         "LinearSystemId.createSingleJointedArmSystem(",
-        "DCMotor.getNEO(2), Constants.kInertia, Constants.kGearing);",
+        "DCMotor.getNEO(2), kInertia, kGearing);",
     ),
     ("elevator", "kraken-x60", "java"): (
         "LinearSystemId.createElevatorSystem(",
-        "DCMotor.getKrakenX60(2), Constants.kInertia, 1.0, Constants.kGearing);",
+        "DCMotor.getKrakenX60(2), kInertia, kRadius, kGearing);",
     ),
     ("flywheel", "neo-vortex", "c++"): (
         "frc::LinearSystemId::FlywheelSystem(",
-        "frc::DCMotor::NeoVortex(2), constants::kInertia * 1_kg_sq_m, constants::kGearing);",
+        "frc::DCMotor::NeoVortex(2), kInertia, kGearing);",
     ),
     ("simple", "neo-550", "java"): (
         "LinearSystemId.createFlywheelSystem(",
-        "DCMotor.getNeo550(2), Constants.kInertia, Constants.kGearing);",
+        "DCMotor.getNeo550(2), kInertia, kGearing);",
     ),
     ("flywheel", "falcon-500", "python"): (
         "LinearSystemId.flywheelSystem(",
@@ -300,6 +301,7 @@ PLANTS = {
 def test_constants_of_a_simulation(mechanism, motor, language):
     gains = {"kS": 0.1, "kV": 3.0, "kA": 0.2, "kG": 0.5}
     plant = {"gearing": (60.0, "turns"), "inertia": (1.5, "kg m^2"), "friction": (0.2, "N m")}
+    plant |= {"radius": (0.02, "m")} if mechanism == "elevator" else {}
     text = constants(gains, mechanism=mechanism, language=language, simulation=plant, motor=motor, n_motors=2)
     joined = " ".join(line.lstrip("/# ") for line in text.splitlines())
     assert "".join(PLANTS[mechanism, motor, language]).replace(" ", "") in joined.replace(" ", "")
