@@ -1,5 +1,5 @@
 """What is pasted works: constants in three languages and two seasons, compiled or executed, give the model's
-voltages. C++ against WPILib's own headers, Python with WPILib itself, Java against stubs of what is documented."""
+voltages. C++ against WPILib's own headers, Python with WPILib itself, Java with stubs of what is documented."""
 
 import math
 import re
@@ -61,7 +61,9 @@ def states_for(text):
 @pytest.mark.parametrize(("mechanism", "units", "season"), CASES)
 def test_python_is_executed_by_wpilib(mechanism, units, season, monkeypatch):
     controller = needed("wpimath.controller")
-    if season == "2027":  # the wheels of its alpha want a newer system: its flat package, with today's classes
+    if (
+        season == "2027"
+    ):  # the wheels of its alpha want a newer system: its flat package, with today's classes
         monkeypatch.setitem(sys.modules, "wpimath", types.SimpleNamespace(**vars(controller)))
     space: dict = {}
     text = written(mechanism, units, season, "python")
@@ -79,7 +81,11 @@ SHIM = """#pragma once
 #include <units/length.h>
 namespace wpi {
 namespace units = ::units;
-namespace math { using frc::ArmFeedforward; using frc::ElevatorFeedforward; using frc::SimpleMotorFeedforward; }
+namespace math {
+using frc::ArmFeedforward;
+using frc::ElevatorFeedforward;
+using frc::SimpleMotorFeedforward;
+}
 }
 """
 """The names of 2027 for the classes of 2026."""
@@ -127,8 +133,8 @@ CLASSES = {
     "ElevatorFeedforward": ("kS kG kV kA", "velocity", " + kG"),
     "ArmFeedforward": ("kS kG kV kA", "angle velocity", " + kG * Math.cos(angle)"),
 }
-"""Arguments of WPILib's constructors and of `calculate`, as documented (docs.wpilib.org, feedforward control),
-and what holds the load."""
+"""Arguments of WPILib's constructors and of `calculate`, as documented (docs.wpilib.org, feedforward), and what
+holds the load."""
 
 
 def stub(package, name):
@@ -169,7 +175,9 @@ def test_java_is_compiled_and_run(tmp_path):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text(text)
     places = [str(tmp_path / place) for place in sources]
-    subprocess.run(["javac", "-Werror", "-d", str(tmp_path / "out"), *places], check=True, capture_output=True)
+    subprocess.run(
+        ["javac", "-Werror", "-d", str(tmp_path / "out"), *places], check=True, capture_output=True
+    )
     run = subprocess.run(
         ["java", "-Xshare:auto", "-cp", str(tmp_path / "out"), "Main"], check=True, capture_output=True
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from collections.abc import Callable, Sequence
@@ -101,8 +102,8 @@ class CharacterizeOptions(Options):
 
 ORDER = (
     "logs mechanism name control units method median threshold controller max_error max_velocity_error"
-    " max_effort period delay settle step loop limit preset map between motor ratio wheel_diameter drum_diameter motors constants"
-    " season plot force"
+    " max_effort period delay settle step loop limit preset map between motor ratio wheel_diameter"
+    " drum_diameter motors constants season plot force"
 )
 """Words of the command line, as --help lists them and --json repeats them."""
 
@@ -172,13 +173,24 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
     from .figures import test_runs
     from .mechanism_constants import physics
     from .wpilog_runs import mechanism_logs
+    from .wpilog_units import UnitNotStated
 
     o = options
     if o.motor is not None and o.ratio is None:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
     if o.wheel_diameter is not None and o.drum_diameter is not None:
         raise InvalidValue("--wheel-diameter and --drum-diameter are both given; expected one of them")
-    logs = mechanism_logs(*o.logs, map=o.map, preset=o.preset, between=o.between, name=o.name)
+    read = functools.partial(
+        mechanism_logs, *o.logs, map=o.map, preset=o.preset, between=o.between, mechanism=o.mechanism
+    )
+    try:
+        logs = read(name=o.name, units=o.units)
+    except UnitNotStated as unknown:
+        if not terminal.attended:
+            raise
+        asked = str(unknown).partition("; give it")[0]
+        o = options = replace(o, units=terminal.prompt(asked).strip().lower())
+        logs = read(name=o.name, units=o.units)
     gains = run_characterize(logs, replace(o, name=o.name or _ask_mechanism(logs, terminal)))
     back, plant = None, {}
     if o.motor is not None and o.ratio is not None:

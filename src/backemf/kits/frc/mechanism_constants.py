@@ -45,8 +45,8 @@ PLAUSIBLE = {
     "arm": (1e-3, 20.0),
     "flywheel": (1e-5, 0.1),
 }
-"""Masses [kg] and inertias [kg m^2] at the output that robots have: 52 kg without battery and bumpers is the most
-that the game manual allows (2025, R103); the others are what fits on one."""
+"""Masses [kg] and inertias [kg m^2] at the output that robots have: 52 kg without battery and bumpers is the
+most that the game manual allows (2025, R103); the others are what fits on one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,7 +337,7 @@ def constants(
     n_motors: int = 1,
     notes: str = "",
 ) -> str:
-    """Constants for a robot program, to paste: the gains in the unit that WPILib's class takes, and its object.
+    """Constants for a robot program, to paste: the gains in the unit that WPILib takes, and its object.
 
     Args:
         gains: by name; one that is None was not determined, and becomes a comment, never a number.
