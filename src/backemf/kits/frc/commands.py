@@ -103,7 +103,8 @@ class CharacterizeOptions(Options):
 ORDER = (
     "logs mechanism name control units method median threshold controller max_error max_velocity_error"
     " max_effort period delay settle step loop limit preset map between motor ratio wheel_diameter"
-    " drum_diameter motors constants season plot force"
+    " drum_diameter motors constants season plot curves"
+    " force"
 )
 """Words of the command line, as --help lists them and --json repeats them."""
 
@@ -155,6 +156,9 @@ class CharacterizeWords(CharacterizeOptions):
         cli="--plot",
         writes="",
     )
+    curves: bool = option(
+        default=False, help="In --json, also every test as drawn: samples, prediction, residual."
+    )
     force: bool = option(default=False, help="Overwrite what exists.")
 
     def to_dict(self) -> dict[str, Any]:
@@ -170,7 +174,7 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
     Example: backemf characterize arm.wpilog --mechanism arm --units rotations --constants java --plot arm.png
     """
     from .characterize import run_characterize
-    from .figures import test_runs
+    from .figures import drawn_tests, test_runs
     from .mechanism_constants import physics
     from .wpilog_runs import mechanism_logs
     from .wpilog_units import UnitNotStated
@@ -201,6 +205,7 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
 
     def content() -> dict[str, Any]:
         out = gains.to_dict() | ({"constants": source} if source else {})
+        out |= {"curves": drawn_tests(gains)} if o.curves else {}
         if back is not None:
             out["physics"] = {unit: getattr(back, unit) for unit in back.units} | {"units": back.units}
             out["physics"] |= {"ratio": o.ratio, "motors": o.motors, "predicted": back.predicted}

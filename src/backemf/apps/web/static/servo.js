@@ -2,9 +2,9 @@
 
 import {fill, h, later, number, size, unit, words} from "./dom.js";
 import {curve} from "./chart.js";
-import {columns} from "./columns.js";
+import {columns, toldMap} from "./columns.js";
 import {exports_} from "./exports.js";
-import {button, card, command, dropzone, ended, field, findings, history, proposing, quantity, select, sentence, table, trouble, watch} from "./parts.js";
+import {button, card, command, dropzone, ended, field, findings, history, inApp, proposing, quantity, select, sentence, table, trouble, watch} from "./parts.js";
 
 const STEPS = [["recordings", "Recordings"], ["columns", "Columns"], ["bench", "Bench and start"], ["check", "Check"], ["fit", "Fit"], ["report", "Report"], ["exports", "Exports"]];
 /** Of a robot, `fit` checks what it reads. */
@@ -23,8 +23,7 @@ export async function screen(main, project, offered) {
   const isModel = (folder) => project.files.some((f) => f.name.startsWith(`${folder}/`) && ends(f.name, offered.kinds.models));
   const fits = () => project.files.filter((f) => f.made_by && /^fit-\d+\.json$/.test(f.name)).map((f) => f.name);
   const used = () => form.use.filter((name) => recordings().includes(name));
-  const told = () => Object.entries(form.map).flatMap(([channel, m]) => (m.signal ? [mapped(channel, m)] : m.touched ? [`none=${quoted(channel)}`] : []))
-    .concat(form.rows_ms ? [`time=row[ms],${form.rows_ms}`] : []);
+  const told = () => toldMap(form);
   const reading = () => (robot ? {map: told()} : {map: told(), ...(form.bench.kind ? {bench: form.bench} : {}), ...(form.set ? {set: list(form.set)} : {})});
   const asked = (name) => ({command: name, logs: used(), start: form.start ?? "", ...reading(), ...(form.friction ? {friction: form.friction} : {}),
     ...(form.only && !robot ? {only: list(form.only)} : {}), ...(robot && form.robot ? {robot: form.robot} : {})});
@@ -173,8 +172,6 @@ export async function screen(main, project, offered) {
 
 const ends = (name, kinds) => kinds.some((kind) => name.toLowerCase().endsWith(kind));
 const list = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);
-const quoted = (channel) => (/[[\],@"']/.test(channel) ? (channel.includes('"') ? `'${channel}'` : `"${channel}"`) : channel);
-export const mapped = (channel, m) => `${m.signal}=${quoted(channel)}${m.unit ? `[${m.unit}]` : ""}${m.sign === -1 ? ",-1" : ""}`;
 
 const VERDICTS = {fit: ["good", "These recordings can answer: fit them"], "record more": ["warn", "Record more first"], mend: ["warn", "Something is wrong with the recordings: mend it first"]};
 
@@ -182,7 +179,7 @@ function verdict(answer) {
   const [kind, text] = VERDICTS[answer.verdict] ?? ["warn", `Verdict: ${answer.verdict}`];
   const rows = answer.parameters.map((p) => h("li", {class: p.determined ? "yes" : "no"}, h("span", {class: "sign", "aria-hidden": "true"}, p.determined ? "✓" : "✗"),
     h("span", {}, h("strong", {}, p.path), p.determined ? ` will be known to ${number(100 * p.relative_error, 2)} %` : ` is not told by these recordings (${p.relative_error ? `${number(100 * p.relative_error, 2)} %` : "no information"})`)));
-  const list = answer.findings.map((f) => h("li", {class: "no"}, h("span", {class: "sign", "aria-hidden": "true"}, "!"), h("span", {}, h("strong", {}, words(f.code)), ` ${sentence(f.text)}`, f.remedy ? h("p", {class: "quiet"}, `What to do: ${sentence(f.remedy)}`) : null)));
+  const list = answer.findings.map((f) => h("li", {class: "no"}, h("span", {class: "sign", "aria-hidden": "true"}, "!"), h("span", {}, h("strong", {}, words(f.code)), ` ${sentence(f.text)}`, f.remedy ? h("p", {class: "quiet"}, `What to do: ${sentence(inApp(f.remedy))}`) : null)));
   return [h("p", {class: `verdict ${kind}`, role: "status"}, text, ` (${answer.n_logs} recording${answer.n_logs === 1 ? "" : "s"}, ${answer.n_samples} samples)`),
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null, h("ul", {class: "checklist"}, rows, list)];
 }
