@@ -118,6 +118,7 @@ export function dropzone(project, what, accept, done) {
     if (all.length) {
       say(`${all.length} file${all.length > 1 ? "s" : ""} uploaded`);
       await project.reload();
+      if (project.files.length === all.length) await named(project, all[0].given ?? all[0].name);
       done(all);
     }
   };
@@ -139,6 +140,14 @@ export function dropzone(project, what, accept, done) {
     h("p", {class: "row"}, files, h("label", {for: files.id, class: "as-button primary"}, "Choose files"),
       folder, h("label", {for: folder.id, class: "as-button"}, "Choose a folder")));
   return h("div", {}, zone, list);
+}
+
+/** A project that nobody has named yet is called after its first file. */
+async function named(project, file) {
+  const title = file.split("/").at(-1).replace(/\.[a-z0-9]+$/i, ""), place = document.querySelector("input.name");
+  if (!place || place.value !== project.name || !/, .*\d/.test(project.name) || !title) return;
+  place.value = title;
+  place.dispatchEvent(new Event("change"));
 }
 
 async function dropped(transfer) {
