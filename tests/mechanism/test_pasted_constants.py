@@ -1,5 +1,5 @@
 """What is pasted works: constants in three languages and two seasons, compiled or executed, give the model's
-voltages. C++ against WPILib's own headers, Python with WPILib itself, Java with stubs of what is documented."""
+voltages. C++ with its own headers, Python with WPILib itself, Java with stubs of what is documented."""
 
 import math
 import re
@@ -133,8 +133,8 @@ CLASSES = {
     "ElevatorFeedforward": ("kS kG kV kA", "velocity", " + kG"),
     "ArmFeedforward": ("kS kG kV kA", "angle velocity", " + kG * Math.cos(angle)"),
 }
-"""Arguments of WPILib's constructors and of `calculate`, as documented (docs.wpilib.org, feedforward), and what
-holds the load."""
+"""Arguments of WPILib's constructors and of `calculate`, as documented (docs.wpilib.org, feedforward), and
+what holds the load."""
 
 
 def stub(package, name):

@@ -295,7 +295,7 @@ def _sensitive_motion(
 FLOOR = 1e-4
 """No recording is taken for better than this share of its range."""
 LONGEST_DELAY = 0.25
-LEAD = 1.35
+LEAD = 1.2
 """A ramp leads its samples by a quarter of their period, to one over this part of it: so 95 % intervals hold,
 whether it rises between samples or not."""
 DELAY_ASSUMED = 0.02

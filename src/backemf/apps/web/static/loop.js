@@ -96,11 +96,21 @@ export function step(kind, K, {kS, kV, kA, kG}, {period, delay, limit, target, d
   return {time: value.map((_, k) => k * h), value, input: u, settles: last === n ? Infinity : (last + 1) * h};
 }
 
+/** [way, velocity] after h seconds, through a standstill on the way too. */
 function coast(v, net, kS, kV, kA, h) {
   if (v === 0 && Math.abs(net) <= kS) return [0, 0];
   const way = v === 0 ? Math.sign(net) : Math.sign(v), a = (net - way * kS) / kA, rate = kV / kA;
+  const [moved, next] = glide(v, a, rate, h);
+  if (v === 0 || next * way >= 0) return [moved, next];
+  const y = (-rate * v) / a, until = (-v / a) * (Math.abs(y) < 1e-9 ? 1 : Math.log1p(y) / y), [first] = glide(v, a, rate, until);
+  if (Math.abs(net) <= kS) return [first, 0];
+  const [second, left] = glide(0, (net - Math.sign(net) * kS) / kA, rate, h - until);
+  return [first + second, left];
+}
+
+function glide(v, a, rate, h) {
   const first = rate * h < 1e-9 ? h : -Math.expm1(-rate * h) / rate;
-  const second = rate * h < 1e-6 ? (h * h) / 2 : (h - first) / rate;
-  const slope = a - rate * v, next = v + slope * first;
-  return next * way < 0 ? [v * h / 2, 0] : [v * h + slope * second, next];
+  const second = rate * h < 1e-4 ? (h * h) / 2 - (rate * h * h * h) / 6 : (h - first) / rate;
+  const slope = a - rate * v;
+  return [v * h + slope * second, v + slope * first];
 }
