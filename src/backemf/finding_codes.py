@@ -65,6 +65,7 @@ _MEANINGS = {
     "conversion": {
         "constants_disagree": "the constants given do not belong to one ideal motor",
         "inertia_low": "the gains give less inertia than the rotors alone have",
+        "inertia_implausible": "the gains give a mass or an inertia that no robot's mechanism has",
         "kV_below_back_emf": "kV is less than the back-EMF of motor and gears alone",
         "stall_torque_differs": "the model stalls at another torque than the sheet prints",
     },

@@ -37,16 +37,23 @@ def record(
     quantum=0.0,
     differ=False,
     rng=None,
+    rising=False,
 ):
     """Columns t, u, position, velocity of one test."""
     n, way = round(T / dt), 1.0 if test.endswith("forward") else -1.0
     t = np.arange(n) * dt
-    u = way * slow * t if test.startswith("quasi") else np.where(np.arange(n) > 0, way * step, 0.0)
+
+    def volts(x):
+        return way * slow * x if test.startswith("quasi") else np.where(x >= 0.999 * dt, way * step, 0.0)
+
+    # a ramp that rises between its samples, or one that a program holds from each to the next
+    acting = np.arange(20 * n) * dt / 20 if rising else t
+    u = volts(t)
     more = {"velocity_delay": delay, "position_delay": delay, "gains": gains, "gravity": gravity}
     first = (
         rng.uniform(0.0, quantum) if rng is not None and quantum else 0.0
     )  # else both directions err alike
-    v, p = motion(t, u, start=(0.0, first, 0.0), velocity_time=t, position_time=t, **more)
+    v, p = motion(acting, volts(acting), start=(0.0, first, 0.0), velocity_time=t, position_time=t, **more)
     if rng is not None:
         v, p = v + noise[0] * rng.standard_normal(n), p + noise[1] * rng.standard_normal(n)
     if quantum:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue, UnknownName
@@ -17,6 +18,9 @@ from backemf.kits.frc.loop_gains import (
     step_response,
     velocity_gains,
 )
+
+from ..browser import node
+from ..conftest import ROOT
 
 kV, kA = 3.060, 0.327
 
@@ -131,3 +135,38 @@ def test_feedforward_for_one_period_reaches_the_next_velocity():
         assert v == pytest.approx(1.3, abs=1e-9)
     assert feedforward_step(1.0, -2.0, kS=0.7, kV=kV, kA=0.0) == pytest.approx(-0.7 - 2 * kV)
     assert feedforward_step(1.0, 1.3, kV=0.0, kA=0.4, period=0.02) == pytest.approx(0.3 * 0.4 / 0.02)
+
+
+LOOP = """
+const answer = (g) => [gains('velocity', ...g.loop), gains('position', ...g.loop),
+  step('position', g.K, ...g.step), step('velocity', g.K, ...g.step)];
+"""
+
+
+@pytest.mark.parametrize(
+    ("kV", "kA", "period", "delay"),
+    [(3.06, 0.327, 0.02, 0.0), (0.12, 0.03, 0.001, 0.0815), (1.2, 0.1, 0.02, 0.01), (0.0, 0.05, 0.02, 0.0)],
+)
+def test_the_pages_sliders_give_the_same_loop(kV, kA, period, delay):
+    """The regulator and its step as the app's page computes them, in node, against the library's."""
+    script = (ROOT / "src/backemf/apps/web/static/loop.js").read_text(encoding="utf-8")
+    script = script.replace("export function", "function") + LOOP
+    weights = {"error": 0.3, "velocityError": 2.0, "effort": 7.0}
+    clock = {"period": period, "delay": delay}
+    how = {**clock, "limit": 12.0, "target": 0.5, "duration": 1.0}
+    mechanism = {"kS": 0.2, "kV": kV, "kA": kA, "kG": 0.4}
+    K = [20.0, 1.5]
+    given = {"loop": [{"kV": kV, "kA": kA}, weights, clock], "K": K, "step": [mechanism, how]}
+    velocity, position, *steps = node(script, given)
+    told = {"max_effort": 7.0, **clock}
+    wanted = velocity_gains(kV, kA, max_error=2.0, **told)
+    assert velocity[0] == pytest.approx(wanted.volts_per_error, rel=1e-6)
+    wanted = position_gains(kV, kA, max_position_error=0.3, max_velocity_error=2.0, **told)
+    assert position == pytest.approx([wanted.volts_per_error, wanted.volts_per_rate], rel=1e-6)
+    for loop, made in zip(("position", "velocity"), steps, strict=True):
+        same = replace(wanted, loop=loop, volts_per_error=K[0], volts_per_rate=K[1])
+        run = step_response(same, **mechanism, step=0.5, limit=12.0, duration=1.0)
+        here = run.velocity if loop == "velocity" else run.position
+        # both follow the motion exactly between inputs; loops that swing up magnify their rounding
+        np.testing.assert_allclose(made["value"], here, atol=1e-6 * np.max(np.abs(here)))
+        np.testing.assert_allclose(made["time"], run.time, rtol=1e-9, atol=1e-12)

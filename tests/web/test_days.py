@@ -4,6 +4,7 @@ elsewhere, nothing is complained of, and what is wrong is a sentence on the page
 from __future__ import annotations
 
 import json
+import math
 from urllib.parse import urlparse
 
 import pytest
@@ -163,6 +164,48 @@ def test_two_mechanisms_in_one_log(page, tmp_path):
     shown(page, "#gains", "table")
     assert "kV" in page.locator("#gains pre.source").inner_text()
     assert "--name flywheel" in page.locator("#gains .command code").inner_text()
+
+
+def test_a_student_with_two_mechanisms_and_no_units(page, tmp_path):
+    """The walk of a student, without a shell: a log of two mechanisms that states no unit becomes constants,
+    which WPILib itself executes: they hold and move each mechanism as its physics says."""
+    from backemf.kits.frc.demo_robot import mechanisms, write_robot_log
+
+    from ..mechanism.test_robot_log import without_units
+
+    needed("wpimath.controller")
+    bare = without_units(write_robot_log(tmp_path / "robot.wpilog"), tmp_path / "bare.wpilog")
+    page.get_by_role("button", name="An FRC log").click()
+    upload(page, ("match 12.wpilog", bare.read_bytes()))
+    page.get_by_text("The log has tests of several mechanisms: which one?").wait_for()
+    assert page.get_by_label("Name of this project").input_value() == "match 12"
+    for name, size in (("arm", 1.0), ("flywheel", 2 * math.pi)):
+        page.get_by_role("button", name=f"{name} (4 tests)").click()
+        page.get_by_role("button", name="Find the gains").click()
+        page.locator("#gains").get_by_text("The log states no unit of its motion").wait_for()
+        page.get_by_role("button", name="rotations (likely, by its numbers)").click()
+        page.get_by_label("Constants to paste", exact=True).first.select_option("python")
+        page.get_by_role("button", name="Find the gains").click()
+        shown(page, "#gains", "table")
+        space: dict = {}
+        exec(page.locator("#gains pre.source").inner_text(), space)
+        made, truth = space["kFeedforward"], mechanisms()[name]
+        m, friction, G = truth.actuator.motor, truth.actuator.friction, truth.actuator.gearbox.ratio
+        for v, angle in ((1.0, 0.3), (-0.5, -0.4), (2.0, 0.9)):
+            weight = 4.0 * 9.80665 * 0.6 * math.cos(angle) if name == "arm" else 0.0
+            torque = friction.coulomb * math.copysign(1.0, v) + friction.viscous * v + weight
+            back = m.back_emf_constant or m.torque_constant
+            volts = m.resistance * torque / (G * m.torque_constant) + back * G * v
+            given = (angle + space["kOffset"], v) if name == "arm" else (v / size,)
+            assert made.calculate(*given) == pytest.approx(volts, abs=0.01)  # noise of the recordings
+        assert page.locator("#gains figure").count() >= 4 * 4 + 4  # every test, its loops, and kS with kV
+        before = page.locator("#gains .loop p").first.inner_text()
+        page.locator("#gains .loop input[type=range]").first.evaluate(
+            "e => { e.value = '-1'; e.dispatchEvent(new Event('input')); }"
+        )
+        assert page.locator("#gains .loop p").first.inner_text() != before
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_text("Drop a log first").wait_for()
 
 
 def test_a_model_is_explained_and_mended(page):

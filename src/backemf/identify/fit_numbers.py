@@ -47,7 +47,7 @@ def fit_of(
         actuator=actuator,
         parameters=parameters,
         correlation=correlation,
-        noise_floor=float(p.sigma_noise[p.outputs.index("position")]) * math.sqrt(2 / math.pi),
+        noise_floor=noise_floor(p),
         starts=tuple(map(start_of, starts)),
         substeps=p.substeps,
         cpu_s=0.0,
@@ -228,8 +228,13 @@ def of_pairs(paths: Sequence[str], correlation: np.ndarray) -> Iterator[Finding]
         yield finding("correlated", text, remedy, correlation=float(correlation[i, j]))
 
 
+def noise_floor(p: Any) -> float:
+    """The mean absolute error of position that noise alone would leave in a problem's logs [rad or m]."""
+    return float(p.sigma_noise[p.outputs.index("position")]) * math.sqrt(2 / math.pi)
+
+
 def of_errors(
-    training: Mapping[str, float], held: Mapping[str, float], times_noise: float
+    training: Mapping[str, float], held: Mapping[str, float], times_noise: float, floor: float = 0.0
 ) -> Iterator[Finding]:
     """Errors on logs that were held out, and errors beyond the recording's noise.
 
@@ -237,6 +242,8 @@ def of_errors(
         training: mean absolute errors by fitted log [rad or m].
         held: the same of the logs held out.
         times_noise: how many times the noise the errors are.
+        floor: mean absolute error that noise alone would leave [rad or m]: then what is told is how many
+            times it the errors are that the verdict is about, those of logs held out where there are any.
 
     Yields:
         Up to two findings.
@@ -247,6 +254,8 @@ def of_errors(
         remedy = "fit logs that cover these conditions too"
         yield finding("worse_held_out", text, remedy, ratio=ratio)
     if times_noise > NOISES:
+        judged = list((held or training).values())
+        times_noise = float(np.mean(judged)) / floor if floor > 0 and judged else times_noise
         text = f"errors are {times_noise:.2g} times the noise of the recording: the model misses something."
         remedy = (
             "let `--friction ladder` compare friction models on logs that are held out: it keeps what helps"

@@ -47,6 +47,8 @@ class Channel:
     """The channel whose unit, factor and offset are its own, where it has none and is told none."""
     ask: str = ""
     """What to say besides, where its unit must be told; or why nothing can be used untold."""
+    likely: str = ""
+    """What its numbers suggest of its unit, where that must be told."""
     written: str = ""
     """What the file calls it, where it has another name here."""
     offers: str = ""

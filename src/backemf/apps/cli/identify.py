@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -133,6 +134,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
     from ...errors import InvalidValue
+    from ..report.verdict import level, verdict
 
     o, words = options, list[str]()
     o.check("bench" if o.robot is None else "robot", in_shell=True)
@@ -162,12 +164,14 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         if o.robot is not None:
             return robot_content(fitted)
         mended = {"mended": words} if o.apply else {}
-        return fitted.to_dict() | mended | ({"ladder": _ladder(steps)} if steps is not None else {})
+        told = {"verdict": {"level": level(fitted), "text": verdict(fitted)[0]}}
+        return fitted.to_dict() | told | mended | ({"ladder": _ladder(steps)} if steps is not None else {})
 
     def text() -> str:
         if o.robot is not None:
             return robot_text(fitted)
-        parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted))
+        said = textwrap.fill(verdict(fitted)[0], 80)
+        parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted), said)
         return "\n\n".join(part for part in parts if part)
 
     return Answer(content=content, text=text, findings=fitted.findings, written=[o.output, o.plot])

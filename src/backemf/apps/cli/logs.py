@@ -107,7 +107,7 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
     summary |= {"channels": [], "signals": [], "conversions": [], "findings": []}
     if recording is not None:
         summary |= {"name": recording.name, "format": recording.format, "conversions": recording.notes}
-        summary["channels"] = _channels(one)
+        summary |= {"channels": _channels(one), "mechanism": recording.mechanism or None}
     if robot is not None:
         left = [] if one.whole is None else list(one.whole.left)
         summary |= {"name": one.whole and one.whole.name, "robot": robot.name}
@@ -133,6 +133,7 @@ def _channels(look: Look) -> list[dict[str, Any]]:
             origin = None
         row = {"name": c.name, "unit": names.recognise(c.name, c.unit).unit or None, "samples": c.n}
         row |= {"low": c.low, "high": c.high, "read_as": origin and origin.signal, "by": origin and origin.by}
+        row |= {"likely": c.likely} if c.likely else {}
         rows.append(row)
     return rows
 

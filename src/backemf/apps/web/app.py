@@ -105,6 +105,17 @@ def _add_forms(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
         workspace.save(project)
         return _whole(project, queue)
 
+    @app.put("/api/projects/{key}/name")
+    async def rename(key: str, request: Request) -> Any:
+        project = workspace.project(key)
+        given = (await body(request, workspace)).get("name", "")
+        name = _printable(expect_kind(given, str, "a project's name is a text; type one"))
+        if not name:
+            raise InvalidValue("the name is empty; type one that you will know again")
+        project.name = name
+        workspace.save(project)
+        return {"name": name}
+
     @app.put("/api/projects/{key}/form")
     async def form(key: str, request: Request) -> Any:
         project = workspace.project(key)

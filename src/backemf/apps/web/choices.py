@@ -6,9 +6,8 @@ import dataclasses
 from typing import Any
 
 from ...identify.fit_options import law_names
-from ...kits.frc.commands import CharacterizeOptions
 from ...kits.recorder.commands import RecordWords
-from .command_lines import choices_of, offered_commands
+from .command_lines import choices_of, form_fields, offered_commands
 from .uploads import MODELS, kinds, recordings
 
 
@@ -29,9 +28,7 @@ def choices() -> dict[str, Any]:
         "units": OF_SIGNALS,
         "frictions": law_names(),
         "targets": {name: row.what for name, row in TARGETS.items()},
-        "mechanisms": choices_of(CharacterizeOptions, "mechanism"),
-        "mechanism_units": choices_of(CharacterizeOptions, "units"),
-        "controllers": choices_of(CharacterizeOptions, "controller"),
+        "characterize": form_fields("characterize"),
         "buses": choices_of(RecordWords, "bus"),
         "commands": offered_commands(),
         "kinds": {"all": [*kinds()], "recordings": [*recordings()], "models": [*MODELS]},

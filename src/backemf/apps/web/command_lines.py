@@ -40,6 +40,7 @@ TEXTS = {
     "firmware": (WORD.pattern, "a profile such as lerobot"),
     "name": (WORD.pattern, "the name of a mechanism in the log"),
     "motor": (PART.pattern, "a motor of the catalogue such as neo"),
+    "preset": (r"^[a-z]{1,20}(:[A-Za-z0-9_.,\- ]{1,80})?$", "a logger such as sysid or phoenix:TalonFX-3"),
     "ids": (r"^[A-Za-z0-9_=,\-]{1,200}$", "ids such as 1,2,3 or elbow=3"),
     "port": (
         r"^(/dev/(tty|cu\.)[A-Za-z0-9._\-]{1,40}|COM\d{1,3}|can\d{1,2}|servo-\d{1,4})$",
@@ -49,8 +50,6 @@ TEXTS = {
 NUMBERS = {
     **{"starts": (1, 100), "motors": (1, 20), "voltage": (0.0, 2000.0), "speed": (0.1, 20.0)},
     **{"amplitude": (0.01, 3.2), "seconds": (1.0, 600.0)},
-    **dict.fromkeys(("max_error", "max_velocity_error", "max_effort", "period", "delay"), (0.0, 1e6)),
-    "ratio": (0.0, 1e6),
 }
 """Options that are numbers, with the least and the most that a form may ask for."""
 SOURCES = ("start", "source", "part", "model", "sheet", "with")
@@ -168,10 +167,36 @@ def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
     if key in (*TEXTS, *NUMBERS, *SOURCES, *FILES, "bench"):
         value = _word(form, key)
     else:
-        if _option_of(kind, key).annotation == "bool":
+        option = _option_of(kind, key)
+        if option.annotation == "bool":
             return [name] if form.flag(key) else []
+        if option.annotation.startswith("tuple"):
+            return _pair(form, key, name)
+        if option.annotation.startswith(("float", "int")):
+            value = form.number(key, (-1e6, 1e6))
+            return [] if value is None else [name, value]
         value = form.choice(key, CHOICES[key] if key in CHOICES else choices_of(kind, key))
     return [] if value is None else [name, value]
+
+
+def _pair(form: FormReader, key: str, name: str) -> list[str]:
+    """An option with two numbers, as a form has them in one line: 2 10."""
+    text = form.text(key, (r"^[0-9.]{1,12}[ ,]+[0-9.]{1,12}$", "two numbers such as 2 10"))
+    return [] if text is None else [name, *text.replace(",", " ").split()]
+
+
+def form_fields(command: str) -> list[dict[str, Any]]:
+    """The fields of a command's form, as its options describe them: name, kind, choices, help, default."""
+    row, fields = COMMANDS[command], []
+    for key in row.options.split():
+        option = _option_of(row.kind, key)
+        kind = "choice" if option.choices is not None and key not in TEXTS else "text"
+        kind = "number" if kind == "text" and option.annotation.startswith(("float", "int")) else kind
+        kind = "flag" if option.annotation == "bool" else kind
+        default = None if option.default is None else str(option.default)
+        more = {"choices": choices_of(row.kind, key), "default": default, "spelled": option.spelled}
+        fields.append({"name": key, "kind": kind, "help": option.text, **more})
+    return fields
 
 
 def choices_of(kind: Any, key: str) -> list[str]:
@@ -247,8 +272,9 @@ COMMANDS: dict[str, CommandForm] = {
     "explain": CommandForm("model", "with"),
     "characterize": CommandForm(
         "logs",
-        "mechanism name units controller constants max_error max_velocity_error max_effort period delay ratio"
-        " motor motors preset map",
+        "mechanism name control units method median threshold controller max_error max_velocity_error"
+        " max_effort period delay settle step loop limit preset map between motor ratio wheel_diameter"
+        " drum_diameter motors constants season curves",
         CharacterizeWords,
     ),
     "virtual": CommandForm("source", "bench firmware speed", VirtualWords, end=_virtual),

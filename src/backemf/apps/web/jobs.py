@@ -20,8 +20,10 @@ from .workspace import JobLimits, Project, Workspace, fresh, keep, now, wall
 
 OVER = ("done", "failed", "stopped", "interrupted")
 """States in which a job stays."""
-KIND_SECONDS = 60.0
-"""What a command has after it was asked to stop, to keep the best so far."""
+KIND_SECONDS = dict.fromkeys(("fit", "record", "virtual"), 60.0)
+"""What a command has after it was asked to stop [s]: a fit keeps the best so far, a servo is let go."""
+AT_ONCE = 1.0
+"""The same for all others [s]."""
 NO_MEMORY = ("MemoryError", "failed to map segment", "Cannot allocate memory", "bad_alloc", "malloc of size")
 """What programs say that ran into the bound on their memory, in places where nobody expects that."""
 KEPT = 60
@@ -233,7 +235,8 @@ class Queue:
             job.stopped = True
             self.workers.stop(job.id, kindly=True)
             loop = asyncio.get_running_loop()
-            loop.call_later(KIND_SECONDS, lambda: self.workers.stop(job.id, kindly=False))
+            seconds = KIND_SECONDS.get(job.command, AT_ONCE)
+            loop.call_later(seconds, lambda: self.workers.stop(job.id, kindly=False))
 
     def forget(self, project: Project) -> None:
         """End and forget every job of a project that is deleted."""

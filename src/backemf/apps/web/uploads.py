@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ...errors import InvalidValue
+from ...kits.frc.wpilog import CONVERTERS
 
 BINARY = (".npz", ".npy", ".mat", ".parquet", ".mcap", ".wpilog")
 RECORDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", *BINARY, ".yaml", ".yml")
@@ -54,6 +55,10 @@ def stored_name(given: str, taken: Collection[str] = ()) -> str:
     last = given.replace("\\", "/").rpartition("/")[2]
     name = part(last)
     stem, ending = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
+    if ending in CONVERTERS:
+        raise InvalidValue(
+            f"{last[:60]!r} is in a maker's own format; convert it first with {CONVERTERS[ending]}"
+        )
     if ending not in kinds():
         wanted = ", ".join(sorted(kinds()))
         raise InvalidValue(f"{last[:60]!r} is of a kind that is not read here; expected one of {wanted}")

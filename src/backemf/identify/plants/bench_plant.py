@@ -25,6 +25,7 @@ from ..fit_numbers import (
     correlation_of,
     fit_of,
     fitted_numbers,
+    noise_floor,
     of_errors,
     of_pairs,
     of_parameters,
@@ -196,7 +197,7 @@ class BenchPlant(Plant):
             *of_parameters(p, x, fitted, blamed),
             *of_pairs(tuple(fitted), correlation),
             *(merge_findings(jumps_of(self.logs)) if options.inspect and times_noise > NOISES else ()),
-            *of_errors(errors, held, times_noise),
+            *of_errors(errors, held, times_noise, noise_floor(p)),
             *of_search(self.guessed_gain, optimum.found.interrupted),
         )
         return fit_of(

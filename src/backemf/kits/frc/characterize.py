@@ -25,7 +25,8 @@ from .characterization import (
     Z,
 )
 from .commands import CharacterizeOptions
-from .gain_fit import Interval, fit_mechanism, gains_of, parts_of
+from .gain_fit import fit_mechanism
+from .gain_intervals import Interval, gains_of, parts_of
 from .loop_gains import loops_of, slow_loop
 from .mechanism_findings import fit_findings, gain_findings, mend_runs, motion_findings, recording_findings
 from .sysid_regression import one_step, sysid

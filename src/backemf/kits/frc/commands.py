@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import MissingValue
+from ...errors import InvalidValue, MissingValue
 from ...logs import BETWEEN_HELP, MAP_HELP
 from ...options import Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
@@ -100,7 +102,8 @@ class CharacterizeOptions(Options):
 
 ORDER = (
     "logs mechanism name control units method median threshold controller max_error max_velocity_error"
-    " max_effort period delay settle step loop limit preset map between motor ratio motors constants plot"
+    " max_effort period delay settle step loop limit preset map between motor ratio wheel_diameter"
+    " drum_diameter motors constants season plot curves"
     " force"
 )
 """Words of the command line, as --help lists them and --json repeats them."""
@@ -123,7 +126,17 @@ class CharacterizeWords(CharacterizeOptions):
         default=None, help="Motor of the catalogue, to back out inertia and friction; needs --ratio."
     )
     ratio: float | None = option(
-        default=None, help="Rotor turns per output turn; rotor radians per metre on a linear axis."
+        default=None, help="Rotor turns per turn of the output: of the arm, or of the wheel or drum."
+    )
+    wheel_diameter: float | None = option(
+        default=None,
+        help="Of the wheel that a drivetrain rolls on [m]: with --motor, where the file does not say it.",
+        least=1e-4,
+    )
+    drum_diameter: float | None = option(
+        default=None,
+        help="Pitch diameter of the drum or sprocket that lifts an elevator [m]: with --motor, as well.",
+        least=1e-4,
     )
     motors: int = option(default=1, help="Number of motors.")
     constants: str | None = option(
@@ -131,12 +144,20 @@ class CharacterizeWords(CharacterizeOptions):
         help="Print constants: java, c++ or python.",
         choices=_names("mechanism_constants", "LANGUAGES"),
     )
+    season: str = option(
+        default="2026",
+        help="WPILib's season that the constants are for: {choices}, whose packages have other names.",
+        choices=_names("mechanism_constants", "SEASONS"),
+    )
     plot: Path | None = option(
         default=None,
         help="Draw tests, residuals and step response into this file.",
         parse=parse_file,
         cli="--plot",
         writes="",
+    )
+    curves: bool = option(
+        default=False, help="In --json, also every test as drawn: samples, prediction, residual."
     )
     force: bool = option(default=False, help="Overwrite what exists.")
 
@@ -153,26 +174,42 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
     Example: backemf characterize arm.wpilog --mechanism arm --units rotations --constants java --plot arm.png
     """
     from .characterize import run_characterize
-    from .figures import test_runs
+    from .figures import drawn_tests, test_runs
     from .mechanism_constants import physics
     from .wpilog_runs import mechanism_logs
+    from .wpilog_units import UnitNotStated
 
     o = options
     if o.motor is not None and o.ratio is None:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
-    logs = mechanism_logs(*o.logs, map=o.map, preset=o.preset, between=o.between, name=o.name)
+    if o.wheel_diameter is not None and o.drum_diameter is not None:
+        raise InvalidValue("--wheel-diameter and --drum-diameter are both given; expected one of them")
+    read = functools.partial(
+        mechanism_logs, *o.logs, map=o.map, preset=o.preset, between=o.between, mechanism=o.mechanism
+    )
+    try:
+        logs = read(name=o.name, units=o.units)
+    except UnitNotStated as unknown:
+        if not terminal.attended:
+            raise
+        asked = str(unknown).partition("; give it")[0]
+        o = options = replace(o, units=terminal.prompt(asked).strip().lower())
+        logs = read(name=o.name, units=o.units)
     gains = run_characterize(logs, replace(o, name=o.name or _ask_mechanism(logs, terminal)))
     back, plant = None, {}
     if o.motor is not None and o.ratio is not None:
-        back = physics(gains, o.motor, ratio=o.ratio, n_motors=o.motors)
-        plant = {"motor": o.motor, "n_motors": o.motors, "simulation": _simulation(back, o.ratio)}
-    source = "" if o.constants is None else _constants(gains, o.mechanism, o.constants, **plant)
+        radius = _radius(o, gains.units)
+        back = physics(gains, o.motor, ratio=o.ratio / (radius or 1.0), n_motors=o.motors)
+        plant = {"motor": o.motor, "n_motors": o.motors, "simulation": _simulation(back, o.ratio, radius)}
+    source = "" if o.constants is None else _constants(gains, o, **plant)
 
     def content() -> dict[str, Any]:
         out = gains.to_dict() | ({"constants": source} if source else {})
+        out |= {"curves": drawn_tests(gains)} if o.curves else {}
         if back is not None:
             out["physics"] = {unit: getattr(back, unit) for unit in back.units} | {"units": back.units}
             out["physics"] |= {"ratio": o.ratio, "motors": o.motors, "predicted": back.predicted}
+            out["physics"]["plausible"] = back.plausible
             out["findings"] = [*out["findings"], *back.findings]
         return out
 
@@ -193,15 +230,37 @@ def _ask_mechanism(logged: Sequence[Any], terminal: Terminal) -> str | None:
     return terminal.prompt(f"Tests of which mechanism? There are {', '.join(there)}")
 
 
-def _simulation(back: Any, ratio: float) -> dict[str, tuple[float, str]]:
+def _radius(o: CharacterizeWords, units: str) -> float | None:
+    """Of the wheel or drum of a mechanism that slides [m]: as it was given, or as its file says; None for one
+    that turns."""
+    from ...logs.read import find
+    from .sysid_json import LENGTHS, travel_per_turn
+
+    given = o.wheel_diameter or o.drum_diameter
+    if units not in LENGTHS:
+        if given is not None:
+            raise InvalidValue(f"a diameter is given, and these gains are in {units}; leave it out")
+        return None
+    if given is not None:
+        return 0.5 * given
+    travels = {travel for path in find(*o.logs) if (travel := travel_per_turn(path)) is not None}
+    if len(travels) != 1:
+        raise MissingValue(
+            "a mechanism that slides needs the diameter of what its motor turns, to know how far a turn"
+            " takes it; give --drum-diameter 0.05 for a drum of 50 mm, or --wheel-diameter"
+        )
+    return travels.pop() / (2 * math.pi)
+
+
+def _simulation(back: Any, ratio: float, radius: float | None) -> dict[str, tuple[float, str]]:
     """What a simulation takes, with units."""
     known = {name: (getattr(back, name), back.units[name]) for name in ("inertia", "friction", "viscous")}
     told = {name: pair for name, pair in known.items() if pair[0] is not None}
-    per = "rotor radians per metre" if back.linear else "rotor turns per output turn"
-    return {"gearing": (ratio, per), **told}
+    drum = {} if radius is None else {"radius": (radius, "m")}
+    return {"gearing": (ratio, "rotor turns per output turn"), **drum, **told}
 
 
-def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
+def _constants(gains: Any, o: CharacterizeWords, **plant: Any) -> str:
     """The gains as source text to paste."""
     from .mechanism_constants import constants
 
@@ -209,8 +268,8 @@ def _constants(gains: Any, mechanism: str, language: str, **plant: Any) -> str:
     loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in gains.feedback.items()}
     units = {name: gain.unit for name, gain in gains.gains.items()}
     note = f"{gains.mechanism}, {gains.control} control, R^2 {gains.r2:.4g}"
-    how = {"mechanism": mechanism, "language": language, "units": units, "feedback": loops}
-    return constants(values, **how, notes=note, **plant)
+    how = {"mechanism": o.mechanism, "language": o.constants, "season": o.season, "controller": o.controller}
+    return constants(values, **how, units=units, feedback=loops, notes=note, **plant)
 
 
 def _physics(back: Any) -> str:
@@ -219,6 +278,9 @@ def _physics(back: Any) -> str:
 
     values = {name: (getattr(back, name), unit) for name, unit in back.units.items()}
     known = [f"{name} {number(v)} {unit}" for name, (v, unit) in values.items() if v is not None]
+    if back.plausible is not None:
+        known[0] += " ({} to {} is plausible)".format(*map(number, back.plausible))
+    known[0] = known[0].replace("inertia", "mass") if back.linear else known[0]
     predicted = ", ".join(f"{name} {number(value)}" for name, value in back.predicted.items())
     lines = wrap_lines(f"behind the gains: {'; '.join(known)}", "  ")
     lines += wrap_lines(f"the motor alone predicts {predicted}", "  ")

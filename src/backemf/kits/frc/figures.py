@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ...figure import Curve, Figure, Panel, over_time
-from .characterize import UNITS, Characterization
+from .characterize import UNITS, Characterization, PredictedSegment
 from .loop_gains import Feedback, StepResponse, step_response
 
 _LEVEL = 0.5
@@ -116,3 +117,78 @@ def _step(
     driven = over_time(f"input [{effort}]", Curve(x=run.time[1:], y=run.input[1:], color=2))
     about = f"input of the {word} step, at most {measured.limit:g} {effort}"
     return [replace(loop, title=f"{word} step: {known}, {settled}"), replace(driven, title=about)]
+
+
+_POINTS = 300
+"""Of one curve on a screen."""
+
+
+def drawn_tests(measured: Characterization) -> list[dict[str, Any]]:
+    """Every test as plain numbers, thinned for a screen: voltage, velocity, position and acceleration with
+    their predictions, the residual, and what kS and kV take of the input, against velocity.
+
+    Args:
+        measured: with its tests, as the simulation method leaves them.
+
+    Returns:
+        One row a test; its signals by name, each {"unit", "time", "measured", "predicted"}.
+    """
+    rows = []
+    for shown in measured.shown:
+        s, part = shown.segment, shown.segment.run.part
+        size, short = _unit(measured, part)
+        t, begin = s.velocity_time, float(s.run.time[0])
+        held = s.input[np.clip(np.searchsorted(s.time, t, side="right") - 1, 0, len(s.input) - 1)]
+        slope, bend = np.gradient(shown.velocity, t) / size, np.gradient(s.smooth, t) / size
+        effort = "V" if measured.control == "voltage" else "A"
+        v, p = s.velocity / size, s.position / size
+        signals = {
+            "input": (effort, t, held, None),
+            "velocity": (f"{short}/s", t, v, shown.velocity / size),
+            "position": (short, s.position_time, p, shown.position / size if len(shown.position) else None),
+            "acceleration": (f"{short}/s^2", t, bend, slope),
+            "residual": (f"{short}/s", t, v - shown.velocity / size, None),
+        }
+        plain = {name: _plain(*given, begin) for name, given in signals.items() if len(given[1]) > 1}
+        rows.append({"name": _title(s.run.test, part), "slow": s.run.slow, "signals": plain})
+        taken = _taken_by_friction(measured, shown, held, slope)
+        if taken is not None and s.run.slow:
+            thin = _thin(len(taken))
+            rows[-1]["line"] = {"velocity": _rounded(v[thin]), "effort": _rounded(taken[thin])}
+    return rows
+
+
+def _taken_by_friction(
+    measured: Characterization, shown: PredictedSegment, held: np.ndarray, slope: np.ndarray
+) -> np.ndarray | None:
+    """The input less what acceleration and weight take: kS sgn(v) + kV v is left, as SysId draws it; None
+    where a gain is not known."""
+    end = "_angular" if shown.segment.run.part == "angular" else ""
+    known = {name: measured.gains[name + end].value for name in ("kS", "kV", "kA")}
+    if None in known.values():
+        return None
+    weight = measured.gains["kG"].value if "kG" in measured.gains and not end else 0.0
+    angle = measured.gains["offset"].value if "offset" in measured.gains else None
+    if weight is None or ("offset" in measured.gains and angle is None):
+        return None
+    s, g = shown.segment, np.full_like(held, weight)
+    if angle is not None:
+        g *= np.cos(np.interp(s.velocity_time, s.position_time, s.position) + angle)
+    return held - float(known["kA"] or 0.0) * slope - g
+
+
+def _thin(n: int) -> slice:
+    return slice(None, None, max(1, n // _POINTS))
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return [float(f"{x:.6g}") for x in values]
+
+
+def _plain(
+    unit: str, time: np.ndarray, values: np.ndarray, predicted: np.ndarray | None, begin: float
+) -> dict[str, Any]:
+    """One signal of a test for a screen."""
+    thin = _thin(len(time))
+    own = {"unit": unit, "time": _rounded(time[thin] - begin), "measured": _rounded(values[thin])}
+    return own if predicted is None else {**own, "predicted": _rounded(predicted[thin])}

@@ -18,12 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...statistics import FEWEST, lag_alike, long_run
-from .characterization import Z
 from .mechanism import LONGEST_DELAY, MechanismModel
 from .trials import Segment, average_neighbours, scatter_of
 
 APART = 3.0
 """Parts of the data disagree where a gain differs by more than so many standard errors."""
+TOGETHER = 0.9
+"""Friction is told only together with weight where more than this share of its variance is the weight's."""
 RISEN = 0.63
 """The beginning of a step is over when it has reached this share of its speed."""
 UNSURE = 0.03
@@ -77,10 +78,10 @@ def _noise_covariance(
     for k in range(len(model.segments)):
         meat += _spread(model, k, errors[k], slopes[k] * (weights[k] * errors[k])[:, None])
     rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
-    known = np.zeros((2, model.n_all))
-    for i, j in enumerate(model.delays):
-        known[i, j] = model.assumed
-        meat[j, j] += model.assumed**2
+    known = np.zeros((len(model.priors), model.n_all))
+    for i, (j, (_, weight)) in enumerate(model.priors.items()):
+        known[i, j] = weight
+        meat[j, j] += weight**2
     inverse, directions = _invert(np.concatenate([rows, known]), model.n)
     # Never surer than independent samples would be: with few samples the long-run sum is noisy.
     alone = np.sqrt(np.maximum(np.diag(inverse), 1e-300))
@@ -100,7 +101,7 @@ def _invert(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     size = np.maximum(np.linalg.norm(R, axis=0), 1e-150)
     _, values, turned = np.linalg.svd(R / size)
     values = np.pad(values, (0, len(size) - len(values)))
-    vectors, lost = turned.T, values < 1e-7 * values[0]
+    vectors, lost = turned.T, values < 3e-8 * values[0]
     inverse = (vectors[:, ~lost] / values[~lost] ** 2) @ vectors[:, ~lost].T / np.outer(size, size)
     # A first angle that nothing depends on says nothing about gains.
     lost &= np.linalg.norm(vectors[:n], axis=0) > 1e-3
@@ -137,14 +138,33 @@ def disagreements(model: MechanismModel, x: np.ndarray, weights: Sequence[np.nda
     found = []
     for name, sides in _halves(model.segments, model):
         parts = [[w * one for w, one in zip(weights, side, strict=True)] for side in sides]
-        if not _suspect(model, x, parts):
-            continue
-        a, b = (_solve_part(model, x, part) for part in parts)
-        away = np.abs(a[0] - b[0]) > APART * np.hypot(a[1], b[1])
-        away = (away & np.isfinite(a[1] + b[1]))[: model.n]
-        if away.any():
-            found.append(Split(name, (a[0], b[0]), (a[1], b[1]), away))
+        own = model.held
+        if _tell_sums(model, x, parts):
+            model.held = {**own, 0: 0.0}
+        if _suspect(model, x, parts):
+            a, b = (_solve_part(model, x, part) for part in parts)
+            away = np.abs(a[0] - b[0]) > APART * np.hypot(a[1], b[1])
+            away = (away & np.isfinite(a[1] + b[1]))[: model.n]
+            if away.any():
+                found.append(Split(name, (a[0], b[0]), (a[1], b[1]), away))
+        model.held = own
     return found
+
+
+def _tell_sums(model: MechanismModel, x: np.ndarray, parts: Sequence[Sequence[np.ndarray]]) -> bool:
+    """Whether one of the parts tells friction and weight only together, as motion one way does: kG + kS up,
+    kG - kS down. What is left to compare are these sums, at the friction that all of the data tell."""
+    if model.n == 3:
+        return False
+    _, slopes = model.linearise(x)
+    weight = slice(3, model.n)
+    for part in parts:
+        inverse, blind = _part_information(model, slopes, part)
+        own, shared = inverse[0, 0], inverse[0, weight]
+        told = float(shared @ np.linalg.pinv(inverse[weight, weight]) @ shared)
+        if blind[0] or told > TOGETHER * own:
+            return True
+    return False
 
 
 def _halves(
@@ -249,8 +269,6 @@ _CLEARLY_BELOW = 0.95
 """Another end of the descent, or another model of the sensor, is better below this share of the cost."""
 _ROUNDING = 1e-4
 """A delay this little below 0 is rounding [s]."""
-Interval = tuple[float | None, float | None, float | None]
-"""(value, low, high) of a gain; None where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,100 +500,3 @@ def _held_out(model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray
             error += float(r @ r)
             total += float(np.sum((s.velocity[~used[k][0]] - np.mean(everything)) ** 2))
     return 1 - error / total if total > 0 else math.nan
-
-
-def gains_of(fit: MechanismFit, segments: Sequence[Segment], mechanism: str) -> dict[str, Interval]:
-    """The gains with their 95 % intervals, widened where parts of the data disagree.
-
-    Args:
-        fit: the estimate.
-        segments: what it was estimated from.
-        mechanism: simple, elevator or arm.
-
-    Returns:
-        (value, low, high) by gain, in SI; all None where it is not determined.
-    """
-    effort = max(float(np.max(np.abs(s.input))) for s in segments)
-    span = max(float(np.max(np.abs(s.smooth))) for s in segments)
-    typical = {"kS": effort, "kV": effort / span, "kA": float(fit.values[2])}
-    scale = np.array([typical.get(name, effort) for name in fit.names])
-    blind = _blind(fit, scale)
-    errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
-    out: dict[str, Interval] = {}
-    for i, name in enumerate(fit.names[: 3 if mechanism != "elevator" else 4]):
-        value = float(fit.values[i])
-        out[name] = _interval(value, float(errors[i]), bool(blind[i]), _widest(name, value, scale[i]))
-    if mechanism == "arm":
-        out["kG"], out["offset"] = _arm(fit, bool(blind[3] or blind[4]), effort)
-    for told in parts_of(fit).values():
-        for name, parts in told.items():
-            out[name] = _hull(out[name], parts)
-    return out
-
-
-def parts_of(fit: MechanismFit) -> dict[str, dict[str, tuple[Interval, Interval]]]:
-    """What two parts of the data say of a gain, by how they were parted, where they disagree."""
-    found: dict[str, dict[str, tuple[Interval, Interval]]] = {}
-    for split in fit.splits:
-        for i in np.flatnonzero(split.apart):
-            if fit.names[i] in ("kS", "kV", "kA", "kG"):
-                a, b = (_of_part(split, side, int(i), fit.names[i] == "kA") for side in (0, 1))
-                found.setdefault(split.name, {})[fit.names[i]] = (a, b)
-    return found
-
-
-def _of_part(split: Split, side: int, i: int, logarithm: bool) -> Interval:
-    value, half = float(split.values[side][i]), Z * float(split.errors[side][i])
-    ends = value, value - half, value + half
-    # two ends, as given:
-    return tuple(math.exp(x) for x in ends) if logarithm else ends  # type: ignore[return-value]
-
-
-def _hull(own: Interval, parts: tuple[Interval, Interval]) -> Interval:
-    """An interval that also holds what the parts say."""
-    value, low, high = own
-    if value is None or low is None or high is None:
-        return own
-    return (
-        value,
-        min(low, *(x for _, x, _ in parts if x is not None)),
-        max(high, *(x for _, _, x in parts if x is not None)),
-    )
-
-
-def _blind(fit: MechanismFit, scale: np.ndarray) -> np.ndarray:
-    """Which gains take part in a direction the data say nothing about."""
-    blind = np.zeros(len(fit.names), bool)
-    for direction in fit.singular:
-        step = np.abs(direction)
-        step = step / np.where(np.arange(len(step)) == 2, 1.0, scale)  # kA is counted by its logarithm
-        if step.max() > 0:
-            blind |= step > 1e-3 * step.max()
-    return blind
-
-
-def _widest(name: str, value: float, scale: float) -> float:
-    """Half an interval wider than this is no answer."""
-    if name == "kA":
-        return 0.75 * abs(value)
-    return 0.25 * scale if name == "kV" else 0.1 * scale
-
-
-def _interval(value: float, error: float, blind: bool, widest: float) -> Interval:
-    half = Z * error
-    if blind or not math.isfinite(half) or half > widest:
-        return None, None, None
-    return value, value - half, value + half
-
-
-def _arm(fit: MechanismFit, blind: bool, effort: float) -> tuple[Interval, Interval]:
-    """g_c = kG cos(offset), g_s = -kG sin(offset)."""
-    c, s = float(fit.values[3]), float(fit.values[4])
-    size = math.hypot(c, s)
-    if size == 0:
-        return (None, None, None), (None, None, None)
-    block = fit.covariance[3:5, 3:5]
-    along, across = np.array([c, s]) / size, np.array([s, -c]) / size**2
-    error, angle = (math.sqrt(max(float(way @ block @ way), 0.0)) for way in (along, across))
-    kG = _interval(size, error, blind, 0.1 * effort)
-    return kG, _interval(math.atan2(-s, c), angle, blind, 0.7)

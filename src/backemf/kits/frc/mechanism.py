@@ -127,6 +127,7 @@ class MechanismSystem:
     mechanism: Mechanism
     inputs: tuple[str, ...] = ("effort",)
     outputs: tuple[str, ...] = ("position", "velocity", "acceleration")
+    extra: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -135,10 +136,6 @@ class MechanismSystem:
     @property
     def states(self) -> tuple[str, ...]:
         return "position", "velocity"
-
-    @property
-    def extra(self) -> tuple[str, ...]:
-        return ()
 
     @property
     def key(self) -> tuple:
@@ -298,6 +295,9 @@ def _sensitive_motion(
 FLOOR = 1e-4
 """No recording is taken for better than this share of its range."""
 LONGEST_DELAY = 0.25
+LEAD = 1.2
+"""A ramp leads its samples by a quarter of their period, to one over this part of it: so 95 % intervals hold,
+whether it rises between samples or not."""
 DELAY_ASSUMED = 0.02
 """Standard error of the delay, about 0, where no step tells it [s]."""
 
@@ -306,9 +306,10 @@ class MechanismModel:
     """Unknowns -> weighted residuals and their derivatives.
 
     The unknowns: gains (kA by its logarithm), delays of velocity and position, the window of an averaged
-    velocity, then for each segment its first velocity where it begins in motion, and its first angle where
-    gravity depends on it. A velocity that is nothing but differences of the position adds nothing to it, and
-    is only predicted.
+    velocity, by how much a ramp leads its samples (half a period where it rises between them, nothing where
+    each holds until the next: no file tells), then for each segment its first velocity where it begins in
+    motion, and its first angle where gravity depends on it. A velocity that is nothing but differences of the
+    position adds nothing to it, and is only predicted.
     """
 
     def __init__(self, segments: Sequence[Segment], mechanism: str, averaged: bool = False):
@@ -317,13 +318,17 @@ class MechanismModel:
         self.n = at = len(self.names)
         self.has_position = any(len(s.position) for s in segments)
         self.uses_velocity = [not (s.derived and len(s.position)) for s in segments]
-        self.i_dv, self.i_dp, self.i_w = None, None, None
+        self.i_dv, self.i_dp, self.i_w, self.i_lead = None, None, None, None
         if any(self.uses_velocity):
             self.i_dv, at = at, at + 1
         if self.has_position:
             self.i_dp, at = at, at + 1
         if averaged:
             self.i_w, at = at, at + 1
+        ramps = [float(np.median(np.diff(s.time))) for s in segments if s.run.slow]
+        self.lead = 0.25 * float(np.median(ramps)) if ramps else 0.0
+        if ramps and len(ramps) < len(segments):
+            self.i_lead, at = at, at + 1
         self.i_v0: list[int | None] = []
         self.i_p0: list[int | None] = []
         for s in segments:
@@ -353,6 +358,12 @@ class MechanismModel:
         self.scale_p = max(max((s.noise_position for s in placed), default=1.0), self.floor_p)
 
     @property
+    def priors(self) -> dict[int, tuple[float, float]]:
+        """What is assumed of unknowns beforehand: (value, one over its standard error) by place."""
+        lead = {} if self.i_lead is None else {self.i_lead: (self.lead, LEAD / self.lead)}
+        return {**{j: (0.0, self.assumed) for j in self.delays}, **lead}
+
+    @property
     def delays(self) -> list[int]:
         """Places of the delays among the unknowns."""
         return [i for i in (self.i_dv, self.i_dp) if i is not None]
@@ -378,7 +389,11 @@ class MechanismModel:
         """Place and value of the delay by which a segment's beginning is seen."""
         i = self.i_dv if self.uses_velocity[k] and self.i_dv is not None else self.i_dp
         assert i is not None  # a segment has one or the other
-        return i, float(x[i])
+        return i, float(x[i]) - self._lead(x, k)
+
+    def _lead(self, x: np.ndarray, k: int) -> float:
+        """By how much a segment's input leads its samples [s]."""
+        return float(x[self.i_lead]) if self.i_lead is not None and self.segments[k].run.slow else 0.0
 
     def _begin(self, x: np.ndarray, k: int) -> tuple[float, float, float]:
         """(time, position, velocity) at which a segment's motion begins."""
@@ -399,7 +414,7 @@ class MechanismModel:
         """When what was measured happened: velocity (the end and the beginning of what it is a mean of),
         then position."""
         s, (_, d) = self.segments[k], self._delay(x, k)
-        place = s.position_time - (float(x[self.i_dp]) if self.i_dp is not None else d)
+        place = s.position_time - (float(x[self.i_dp]) - self._lead(x, k) if self.i_dp is not None else d)
         if not self.uses_velocity[k]:
             return [place]
         if self.i_w is None:
@@ -443,16 +458,19 @@ class MechanismModel:
             L[{"kG": 3, "g_c": 4, "g_s": 5}.get(name, i), i] = kA if name == "kA" else 1.0
         p_row, v_row, moment, time = width - 2, width - 1, width, width + 1
         i_d, _ = self._delay(x, k)
+        i_lead = [self.i_lead] if self.i_lead is not None and s.run.slow else []
         if i_p is not None and len(self.pieces[k]) == 1:  # in pieces, it no longer tells where it began
             L[p_row, i_p] = 1.0
         if i_v is not None:
             L[v_row, i_v], L[time, i_d] = 1.0, -1.0
+            L[time, i_lead] = 1.0
             if self.i_w is not None:
                 L[p_row, i_v], L[p_row, self.i_w], L[time, self.i_w] = -float(x[self.i_w]), -v0, -1.0
 
         def chain_slopes(part: SampledMotion, row: int, late: Sequence[int | None]) -> np.ndarray:
             there = L.copy()
             there[moment, [i for i in late if i is not None]] = -1.0
+            there[moment, i_lead] = 1.0
             of_time = -(part.slopes[:, row, p_row] * v0 + part.slopes[:, row, v_row] * a0)
             rates = part.moving * np.stack([part.values[:, row + 1], of_time])
             return np.concatenate([part.slopes[:, row, :], rates.T], axis=1) @ there
@@ -519,7 +537,7 @@ class MechanismModel:
             r = self.scaled_measurement(k) - self.scaled_prediction(x, k)
             with np.errstate(over="ignore"):
                 total += float(np.sum(weights[k] * r * r))
-        total += sum((self.assumed * float(x[j])) ** 2 for j in self.delays)
+        total += sum((weight * (float(x[j]) - value)) ** 2 for j, (value, weight) in self.priors.items())
         return total if math.isfinite(total) else math.inf
 
     def solve(self, x: np.ndarray, weights: Sequence[np.ndarray], *, rounds: int = 40) -> np.ndarray:
@@ -540,9 +558,9 @@ class MechanismModel:
             for J, w, r in zip(slopes, weights, residuals, strict=True):
                 A += (J * w[:, None]).T @ J
                 b += J.T @ (w * r)
-            for j in self.delays:
-                A[j, j] += self.assumed**2
-                b[j] -= self.assumed**2 * x[j]
+            for j, (value, weight) in self.priors.items():
+                A[j, j] += weight**2
+                b[j] += weight**2 * (value - x[j])
             for j in self.held:
                 A[j, :], A[:, j], b[j] = 0.0, 0.0, 0.0  # also what is assumed of it
                 A[j, j] = np.max(np.diag(A))

@@ -8,6 +8,7 @@ gear ratio.
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,16 @@ LINEAR = {"inertia": "kg", "friction": "N", "viscous": "N s/m", "gravity": "N"}
 """What stands behind the gains of a mechanism, with its unit."""
 
 
+PLAUSIBLE = {
+    "drivetrain": (15.0, 75.0),
+    "elevator": (1.0, 40.0),
+    "arm": (1e-3, 20.0),
+    "flywheel": (1e-5, 0.1),
+}
+"""Masses [kg] and inertias [kg m^2] at the output that robots have: 52 kg without battery and bumpers is the
+most that the game manual allows (2025, R103); the others are what fits on one."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Physics:
     """The mechanism behind measured gains, beside the prediction of its motor."""
@@ -57,6 +68,8 @@ class Physics:
     findings: tuple[Finding, ...]
     linear: bool = False
     """Whether it slides: then forces and masses."""
+    plausible: tuple[float, float] | None = None
+    """Between what such a mechanism's inertia is; None where nothing is known of it."""
 
     @property
     def units(self) -> dict[str, str]:
@@ -144,7 +157,10 @@ def physics(
         if volts:
             resistance = gains.kA * line.K_t / inertia
             findings += _compare_resistance(resistance, m)
-    findings += _compare_inertia(back.inertia, rotors)
+    linear = UNITS[measured.units][1] in LENGTHS
+    slides = measured.mechanism in ("drivetrain", "elevator")
+    usual = PLAUSIBLE.get(measured.mechanism) if slides == linear else None
+    findings += _compare_inertia(back.inertia, rotors, usual, "kg" if linear else "kg m^2")
     kG = values.get("kG")
     return Physics(
         inertia=back.inertia,
@@ -154,7 +170,8 @@ def physics(
         resistance=resistance,
         predicted=predicted,
         findings=tuple(findings),
-        linear=UNITS[measured.units][1] in LENGTHS,
+        linear=linear,
+        plausible=usual,
     )
 
 
@@ -186,69 +203,103 @@ def _compare_resistance(effective: float, motor: Motor) -> Iterator[Finding]:
         yield finding("resistance_high", text, remedy)
 
 
-def _compare_inertia(inertia: float, rotors: float) -> Iterator[Finding]:
-    """A mechanism that would be lighter than its own rotors, both at the output."""
+def _compare_inertia(
+    inertia: float, rotors: float, usual: tuple[float, float] | None, unit: str
+) -> Iterator[Finding]:
+    """A mechanism that would be lighter than its own rotors, both at the output, or of no size that robots
+    have."""
+    check = "check the motor, the gear ratio and the unit of velocity"
     if inertia < rotors:
         text = (
             f"the gains give an inertia of {inertia:.3g}, less than that of the rotors alone, {rotors:.3g}."
         )
-        yield finding("inertia_low", text, "check the motor, the gear ratio and the unit of velocity")
+        yield finding("inertia_low", text, check)
+    elif usual is not None and not usual[0] <= inertia <= usual[1]:
+        text = (
+            f"the gains give {inertia:.3g} {unit} at the output; {usual[0]:g} to {usual[1]:g} is plausible."
+        )
+        yield finding("inertia_implausible", text, f"{check}, and the diameter of wheel or drum")
 
 
 class Language(NamedTuple):
-    """How robot programs in a language are written."""
+    """How robot programs in a language are written; what is in braces is filled for season and mechanism."""
 
     mark: str
     """Begins a comment."""
     statement: str
-    gain: str
-    """A gain as an argument."""
     feedforward: str
-    plant: str
-    """How WPILib makes a plant (docs.wpilib.org, physics simulation)."""
+    plant: Mapping[str, str]
+    """How WPILib makes a plant, by season (docs.wpilib.org, physics simulation)."""
+    places: Mapping[str, Mapping[str, str]]
+    """Where WPILib keeps its classes, by season (2027: alphas of github.com/wpilibsuite/allwpilib)."""
+    imports: str
+    """Line that makes the feedforward's class known."""
     head: tuple[str, ...] = ()
     indent: str = ""
     tail: tuple[str, ...] = ()
 
 
+SEASONS = ("2026", "2027")
 LANGUAGES = {
     "java": Language(
         mark="//",
+        imports="import {math}.controller.{kind};",
         head=("public final class Constants {",),
         indent="  ",
         statement="public static final double {name} = {value};",
         tail=("}",),
-        gain="Constants.{name}",
-        feedforward="{kind} feedforward = new {kind}({gains});",
-        plant="LinearSystemId.create{kind}System(DCMotor.get{motor}({n}), Constants.kInertia, {radius}"
-        "Constants.kGearing);",
+        feedforward="public static final {kind} kFeedforward =\n      new {kind}({gains});",
+        plant={
+            "2026": "LinearSystemId.create{kind}System(DCMotor.get{motor}({n}), {arguments});",
+            "2027": "Models.{lower}FromPhysicalConstants(DCMotor.get{motor}({n}), {arguments});",
+        },
+        places={"2026": {"math": "edu.wpi.first.math"}, "2027": {"math": "org.wpilib.math"}},
     ),
     "c++": Language(
         mark="//",
-        head=("#pragma once", "", "namespace constants {"),
-        statement="inline constexpr double {name} = {value};",
+        imports="#include <{folder}/controller/{kind}.{h}>",
+        head=("namespace constants {{", "using namespace {units}::literals;"),
+        statement="inline constexpr auto {name} = {value}{literal};",
         tail=("}  // namespace constants",),
-        gain="constants::{name} * {scale}",
-        feedforward="frc::{kind}{motion} feedforward{{{gains}}};",
-        plant="frc::LinearSystemId::{kind}System(frc::DCMotor::{motor}({n}), constants::kInertia * {unit},"
-        " {radius}constants::kGearing);",
+        feedforward="inline const {math}::{kind}{motion}\n    kFeedforward{{{gains}}};",
+        plant={
+            "2026": "frc::LinearSystemId::{kind}System(frc::DCMotor::{motor}({n}), {arguments});",
+            "2027": "wpi::math::Models::{kind}FromPhysicalConstants(wpi::math::DCMotor::{motor}({n}),"
+            " {arguments});",
+        },
+        places={
+            "2026": {"math": "frc", "folder": "frc", "units": "units", "of_units": "units", "h": "h"},
+            "2027": {"math": "wpi::math", "folder": "wpi/math", "units": "wpi::units", "h": "hpp"}
+            | {"of_units": "wpi/units"},
+        },
     ),
     "python": Language(
         mark="#",
+        imports="from {math} import {kind}{meters}",
         statement="{name} = {value}",
-        gain="{name}",
-        feedforward="feedforward = wpimath.controller.{kind}{meters}({gains})",
-        plant="LinearSystemId.{lower}System(DCMotor.{motor}({n}), kInertia, {radius}kGearing)",
+        feedforward="kFeedforward = {kind}{meters}({gains})",
+        plant={
+            "2026": "LinearSystemId.{lower}System(DCMotor.{motor}({n}), {arguments})",
+            "2027": "Models.{lower}FromPhysicalConstants(DCMotor.{motor}({n}), {arguments})",
+        },
+        places={"2026": {"math": "wpimath.controller"}, "2027": {"math": "wpimath"}},
     ),
 }
-_DISTANCES = {
-    "m": ("meters", "m"),
-    "ft": ("feet", "ft"),
-    "in": ("inches", "in"),
-    "rot": ("turns", "tr"),
-    "deg": ("degrees", "deg"),
+_LITERALS = {
+    "V": ("V", "voltage"),
+    "A": ("A", "current"),
+    "rad": ("rad", "angle"),
+    "rot": ("tr", "angle"),
+    "deg": ("deg", "angle"),
+    "m": ("m", "length"),
+    "ft": ("ft", "length"),
+    "in": ("in", "length"),
+    "kg": ("kg", "mass"),
+    "kg m^2": ("kg_sq_m", "moment_of_inertia"),
 }
-"""Units of distance as C++ spells them: a type, and one of it."""
+"""Units as C++ spells one of them, and the header that has it."""
+_RATE = re.compile(r"^(V|A)/\((\w+)/s(\^2)?\)$")
+"""A unit of kV or kA."""
 _CLASSES = {
     "simple": "SimpleMotorFeedforward",
     "flywheel": "SimpleMotorFeedforward",
@@ -256,11 +307,20 @@ _CLASSES = {
     "elevator": "ElevatorFeedforward",
     "arm": "ArmFeedforward",
 }
-_DIGITS = 6
+_SIZES = {short: (size, name) for name, (size, short) in UNITS.items()}
+_DIGITS = 10
+"""So many that a voltage is that of the gains to 1e-9."""
 _WIDTH = 77
 """Columns of a terminal, less a mark of comment."""
-Row = tuple[str, float | None, str]
-"""(name, value, unit) of a gain."""
+
+
+class Row(NamedTuple):
+    """One constant."""
+
+    name: str
+    value: float | None
+    unit: str = ""
+    about: str = ""
 
 
 def constants(
@@ -268,21 +328,26 @@ def constants(
     *,
     mechanism: str = "simple",
     language: str = "java",
+    season: str = SEASONS[0],
     units: Mapping[str, str] | None = None,
     feedback: Mapping[str, Mapping[str, float]] | None = None,
+    controller: str = "wpilib",
     simulation: Mapping[str, tuple[float, str]] | None = None,
     motor: str = "",
     n_motors: int = 1,
     notes: str = "",
 ) -> str:
-    """Constants for a robot program, to paste: the gains, their units as comments, the feedforward object.
+    """Constants for a robot program, to paste: the gains in the unit that WPILib takes, and its object.
 
     Args:
         gains: by name; one that is None was not determined, and becomes a comment, never a number.
-        mechanism: simple, flywheel, elevator, arm or drivetrain.
+        mechanism: simple, flywheel, elevator, arm or drivetrain. An arm's are written in radians, whatever
+            they were in, for that is what its class takes.
         language: java, c++ or python.
-        units: of the gains, by name.
+        season: of WPILib, 2026 or 2027, whose packages have other names.
+        units: of the gains, by name; volts and radians without them.
         feedback: gains by loop, {"velocity": {"kP": ...}}.
+        controller: what they are for; those for WPILib's own are in the unit of the feedforward.
         simulation: what WPILib's simulations take, with units, {"inertia": (1.2, "kg m^2")}; at the output.
         motor: the catalogue's name of what drives it.
         n_motors: how many of them.
@@ -292,27 +357,67 @@ def constants(
         The source text.
 
     Raises:
-        UnknownName: there is no such language or mechanism.
+        UnknownName: there is no such language, season or mechanism.
         MissingValue: none of the gains is determined.
     """
-    for kind, given, valid in (("language", language, LANGUAGES), ("mechanism", mechanism, _CLASSES)):
+    for kind, given, valid in (
+        ("language", language, LANGUAGES),
+        ("mechanism", mechanism, _CLASSES),
+        ("season", season, SEASONS),
+    ):
         if given not in valid:
             raise UnknownName(kind, given, valid)
     if set(gains.values()) <= {None}:
         raise MissingValue("none of the gains is determined, so that there is nothing to write")
-    units, simulation, written = units or {}, simulation or {}, LANGUAGES[language]
-    rows: list[Row] = [(name, value, units.get(name, "")) for name, value in gains.items()]
-    rows += _loop_rows(feedback or {})
-    rows += [(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
-    comments = [*_object(rows, mechanism, written), *_plant(simulation, mechanism, motor, n_motors, language)]
-    lines = [*_constant_lines(rows, written), *(f"{written.mark} {line}".rstrip() for line in comments)]
-    return "\n".join([*(f"{written.mark} {line}" for line in notes.splitlines()), *lines]) + "\n"
+    simulation, written = simulation or {}, LANGUAGES[language]
+    usual = {"kV": "V/(rad/s)", "kA": "V/(rad/s^2)", "offset": "rad"}
+    told = {name: (units or {}).get(name) or usual.get(name, "V") for name in gains}
+    match = _RATE.match(told.get("kV", ""))
+    distance = match[2] if match else "rad"
+    size = _SIZES[distance][0] if mechanism == "arm" else 1.0
+    rows = [_gain_row(name, value, told[name], size) for name, value in gains.items()]
+    rows += _loop_rows(feedback or {}, controller, "rad" if mechanism == "arm" else distance, size)
+    rows += [Row(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
+    known = {"kind": _CLASSES[mechanism], "gains": "", "motion": "", "meters": "", **written.places[season]}
+    notes_of, made = _object(rows, mechanism, written, known, "rad" if mechanism == "arm" else distance)
+    plant = _plant(simulation, mechanism, motor, n_motors, language, season)
+    comments = [
+        *notes.splitlines(),
+        f"WPILib {season}{'' if season == SEASONS[0] else ' (alpha)'}",
+        *notes_of,
+    ]
+    body = [*_constant_lines(rows, written), *(written.indent + made if made else "").splitlines()]
+    body += [f"{written.indent}{written.mark} {line}".rstrip() for line in plant]
+    head = [line.format(**known) if language == "c++" else line for line in written.head]
+    lines = [f"{written.mark} {line}" for text in comments for line in textwrap.wrap(text, _WIDTH)]
+    lines += _imports(rows, written, known, language, bool(made))
+    return "\n".join([*lines, *head, *body, *written.tail]) + "\n"
 
 
-def _loop_rows(feedback: Mapping[str, Mapping[str, float]]) -> list[Row]:
+def _gain_row(name: str, value: float | None, unit: str, size: float) -> Row:
+    """A gain, in radians where they were of another size."""
+    match = _RATE.match(unit)
+    if match and size != 1.0:
+        value, unit = None if value is None else value / size, f"{match[1]}/(rad/s{match[3] or ''})"
+    if name == "offset":
+        return Row("k_offset", value, unit, "to be added to the measured angle: 0 is horizontal")
+    return Row(name, value, unit)
+
+
+def _loop_rows(
+    feedback: Mapping[str, Mapping[str, float]], controller: str, distance: str, size: float
+) -> list[Row]:
     """Gains of the loops, without those that are 0."""
+    own = controller == "wpilib"
+
+    def about(loop: str, name: str) -> str:
+        if not own or not loop.startswith(("position", "velocity")):
+            return f"{loop} loop" if own else f"{loop} loop, as {controller} counts"
+        of = "rad" if loop.endswith("_angular") else distance
+        return f"{loop} loop, per {of}{'' if name == 'kP' and loop.startswith('position') else '/s'}"
+
     return [
-        (f"{name}{loop.capitalize()}", value, f"{loop} loop")
+        Row(f"{name}{loop.capitalize()}", value / size if own else value, "", about(loop, name))
         for loop, gains in feedback.items()
         for name, value in gains.items()
         if value
@@ -336,31 +441,27 @@ _MOTORS = {
 
 
 def _plant(
-    simulation: Mapping[str, object], mechanism: str, motor: str, n_motors: int, language: str
+    simulation: Mapping[str, object], mechanism: str, motor: str, n_motors: int, language: str, season: str
 ) -> list[str]:
     """How WPILib simulates it, and what it leaves out; nothing where it has no such motor."""
     kind = _KINDS.get(mechanism)
-    if "inertia" not in simulation or kind is None or motor not in _MOTORS:
+    needs = ("inertia", "radius", "gearing") if kind == "Elevator" else ("inertia", "gearing")
+    if not set(needs) <= set(simulation) or kind is None or motor not in _MOTORS:
         return []
     known: dict[str, Any] = {"kind": kind, "lower": kind[0].lower() + kind[1:], "n": n_motors}
     known["motor"] = _MOTORS[motor][[*LANGUAGES].index(language)]
-    known["unit"] = "1_kg" if kind == "Elevator" else "1_kg_sq_m"
-    known["radius"] = ("1_m, " if language == "c++" else "1.0, ") if kind == "Elevator" else ""
-    drum = " a drum of 1 m, for a gearing per metre;" if kind == "Elevator" else ""
-    return [
-        "",
-        f"simulation:{drum} friction is not in it",
-        *_break_call(LANGUAGES[language].plant.format(**known)),
-    ]
+    known["arguments"] = ", ".join(_camel(f"k_{name}") for name in needs)
+    call = LANGUAGES[language].plant[season].format(**known)
+    return ["simulation; friction is not in it:", *_break_call(call)]
 
 
 def _break_call(call: str) -> list[str]:
     """A call in lines that fit a terminal behind a mark of comment."""
-    if len(call) <= _WIDTH:
+    if len(call) <= _WIDTH - 2:
         return [call]
     at = min((call.index(mark) for mark in "({" if mark in call), default=len(call) - 1) + 1
     how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-    inside = textwrap.wrap(call[at:], _WIDTH - 4, **how)
+    inside = textwrap.wrap(call[at:], _WIDTH - 6, **how)
     return [call[:at], *(f"    {line}" for line in inside)]
 
 
@@ -374,28 +475,68 @@ def _camel(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
+def _literal(unit: str) -> tuple[str, list[str]]:
+    """(what stands behind a number of this unit in C++, headers that have it); a plain number where it is no
+    unit of WPILib's."""
+    match = _RATE.match(unit)
+    if match and match[2] in _LITERALS:
+        (effort, of_effort), (one, of_one) = _LITERALS[match[1]], _LITERALS[match[2]]
+        return f"_{effort} * 1_s{' * 1_s' if match[3] else ''} / 1_{one}", [of_one, "time", of_effort]
+    if unit in _LITERALS:
+        return f"_{_LITERALS[unit][0]}", [_LITERALS[unit][1]]
+    return "", []
+
+
 def _constant_lines(rows: list[Row], written: Language) -> list[str]:
-    """One line a gain, between the lines that a file begins and ends with."""
-    lines = []
-    for name, value, unit in rows:
+    """One line a constant, what it is as a comment behind it, or before it where that is long."""
+    lines: list[str] = []
+    for name, value, unit, about in rows:
         line = f"{written.mark} {_camel(name)}: not determined"
+        word = "; ".join(word for word in (unit, about) if word)
         if value is not None:
-            line = written.statement.format(name=_camel(name), value=_number(value))
-            line += f"  {written.mark} {unit}" if unit else ""
+            typed = {"name": _camel(name), "value": _number(value), "literal": _literal(unit)[0]}
+            line = written.statement.format(**typed)
+            whole = f"{written.indent}{line}  {written.mark} {word}"
+            if word and len(whole) > _WIDTH + 3:
+                lines.append(f"{written.indent}{written.mark} {word}")
+            elif word:
+                line = whole.strip()
         lines.append(written.indent + line)
-    return [*written.head, *lines, *written.tail]
+    return lines
 
 
-def _object(rows: list[Row], mechanism: str, written: Language) -> list[str]:
-    """The feedforward object; nothing where one of its gains is not known."""
+def _object(
+    rows: list[Row], mechanism: str, written: Language, known: dict[str, str], distance: str
+) -> tuple[list[str], str]:
+    """(what is said of its units, the feedforward object): no object where one of its gains is not known, or
+    where its class cannot take them."""
     order = ("kS", "kG", "kV", "kA") if mechanism in ("elevator", "arm") else ("kS", "kV", "kA")
-    if not set(order) <= {name for name, value, _ in rows if value is not None}:
-        return []
-    unit = next((unit for name, _, unit in rows if name == "kV"), "")
-    motion, one = _DISTANCES.get(unit.partition("(")[2].partition("/")[0], ("radians", "rad"))
-    scale = {"kS": "1_V", "kG": "1_V", "kV": f"1_V * 1_s / 1_{one}", "kA": f"1_V * 1_s * 1_s / 1_{one}"}
-    gains = ", ".join(written.gain.format(name=name, scale=scale[name]) for name in order)
-    known = {"kind": _CLASSES[mechanism], "gains": gains, "motion": "", "meters": ""}
-    if known["kind"] == "SimpleMotorFeedforward":
-        known |= {"motion": f"<units::{motion}>", "meters": "Meters"}
-    return _break_call(written.feedforward.format(**known))
+    values = {row.name: row for row in rows if row.value is not None}
+    kind, unit = known["kind"], _SIZES[distance][1]
+    if not set(order) <= set(values):
+        return [], ""
+    if values["kS"].unit == "A":
+        amperes = "these gains are in amperes, for a controller of torque current, and WPILib's feedforwards"
+        return [f"{amperes} take volts: kS sgn(v) + kV v + kA a in {unit}"], ""
+    if kind == "ElevatorFeedforward" and "units" in known and distance not in LENGTHS:
+        return [f"{kind} takes metres, and these gains are in {unit}: give the drum's diameter"], ""
+    known |= {"gains": ", ".join(order)}
+    if kind == "SimpleMotorFeedforward":
+        spelled = {"rot": "turns"}.get(distance, unit)
+        known |= {"motion": f"<{known.get('units', '')}::{spelled}>", "meters": "Meters"}
+    takes = f"kFeedforward takes {unit} and {unit} per second"
+    return [f"{takes}; at 0 the arm is horizontal" if mechanism == "arm" else takes], (
+        written.feedforward.format(**known)
+    )
+
+
+def _imports(
+    rows: list[Row], written: Language, known: dict[str, str], language: str, with_object: bool
+) -> list[str]:
+    """The lines that make classes and units known."""
+    lines = [written.imports.format(**known)] if with_object else []
+    if language == "c++":
+        headers = sorted({h for row in rows if row.value is not None for h in _literal(row.unit)[1]})
+        lines += [f"#include <{known['of_units']}/{header}.{known['h']}>" for header in headers]
+        lines = ["#pragma once", "", *lines]
+    return [*lines, ""] if lines else []

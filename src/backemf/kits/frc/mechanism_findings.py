@@ -12,7 +12,8 @@ import numpy as np
 from ...findings import Finding, finding
 from ...tables import interval, number
 from .characterization import FeedforwardGain
-from .gain_fit import UNSURE, Interval, MechanismFit, slow_ways
+from .gain_fit import UNSURE, MechanismFit, slow_ways
+from .gain_intervals import Interval
 from .mechanism import DELAY_ASSUMED, motion
 from .trials import Segment, Trial, average_neighbours, input_before, moving, tests_in
 

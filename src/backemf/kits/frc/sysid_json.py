@@ -22,6 +22,7 @@ TESTS = {
     "fast-backward": "dynamic-reverse",
 }
 _UNITS = {"radians": "rad", "degrees": "deg", "rotations": "rev", "meters": "m", "feet": "ft", "inches": "in"}
+LENGTHS = {"meters": 1.0, "feet": 0.3048, "inches": 0.0254}
 _KEY = re.compile(rb'"(?:slow|fast)-(?:forward|backward)"\s*:|"sysid"\s*:')
 
 
@@ -67,6 +68,17 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         raise ReadError(f"no rows in any of {', '.join(TESTS)}")
     report(1.0)
     return recordings
+
+
+def travel_per_turn(path: Path) -> float | None:
+    """How far a turn of the encoder takes a mechanism that slides, as its file says [m]; None where it does
+    not."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        unit, scale = str(content["units"]).lower(), float(content["unitsPerRotation"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return abs(scale) * LENGTHS[unit] if unit in LENGTHS and scale else None
 
 
 def _table(key: str, rows: Any) -> np.ndarray:

@@ -22,14 +22,16 @@ from ...logs.recording import Channel, Keep, ReadError, Recording, Report, every
 FORMAT = "WPILOG"
 SUFFIXES = (".wpilog",)
 MAGIC = b"WPILOG"
-_CONVERTERS = {
+CONVERTERS = {
     ".hoot": "CTRE's owlet (owlet -f wpilog in.hoot out.wpilog)",
     ".revlog": (
         "REV's revlog-converter (npm install -g @rev-robotics/revlog-converter, then revlog-converter"
         " in.revlog -o out.wpilog)"
     ),
+    ".rlog": "AdvantageScope (open it, then File, Export Data, and the format WPILOG)",
 }
-"""docs.ctr-electronics.com, log extractor; github.com/REVrobotics/node-revlog-converter."""
+"""Makers' own formats, and what converts them: CTRE's Phoenix (docs.ctr-electronics.com, log extractor), REV
+(github.com/REVrobotics/node-revlog-converter), AdvantageKit's old one (docs.advantagescope.org, export)."""
 _UNITS = {
     **dict.fromkeys(("volt", "volts", "v"), "V"),
     **dict.fromkeys(("amp", "amps", "ampere", "amperes", "a"), "A"),
@@ -65,14 +67,14 @@ class Series:
 
 
 def can_read(path: Path, head: bytes) -> bool:
-    return head.startswith(MAGIC) or path.suffix.lower() in _CONVERTERS
+    return head.startswith(MAGIC) or path.suffix.lower() in CONVERTERS
 
 
 def read_entries(path: Path | str, report: Report = silent) -> list[Series]:
     """Every entry of a log; an entry whose id was used again after its end is another one unless name and
     type are the same."""
     path = Path(path)
-    converter = _CONVERTERS.get(path.suffix.lower())
+    converter = CONVERTERS.get(path.suffix.lower())
     if converter is not None:
         raise ReadError(f"{path.suffix} is a maker's own format; convert it first with {converter}")
     content = path.read_bytes()

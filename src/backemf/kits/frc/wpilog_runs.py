@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import BackemfError, UnknownName
 from ...logs.log import Log, Signal
-from ...logs.mapping import mapping
+from ...logs.mapping import Origin, mapping
 from ...logs.read import find, read
 from ...logs.readers import reader_of
 from ...logs.recording import MUST_TELL, Channel, ReadError, Recording
@@ -20,6 +20,7 @@ from ...logs.to_log import to_log
 from . import sysid_json, wpilog
 from .trials import TESTS
 from .wpilog import FORMAT, Series, unit_of
+from .wpilog_units import UnitNotStated, guess_units, with_units
 
 _STATE = re.compile(r"^(?:.*/)?sysid-test-state(?:-(?P<mechanism>.*))?$")
 _OUTPUTS = re.compile(r"^(?:NT:)?/?(?:AdvantageKit/)?(?:RealOutputs/|ReplayOutputs/)?")
@@ -259,7 +260,7 @@ def _runs_of(
         if len(mine) > 1 and not chosen and key != "sysid":
             return [], f"several motors run during the tests; {_say_which(key, mine)}"
         runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
-    return runs, ""
+    return guess_units(runs), ""
 
 
 def _say_which(key: str, motors: Motors) -> str:
@@ -435,25 +436,30 @@ def mechanism_logs(
     preset: str | None = None,
     between: tuple[float, float] | None = None,
     name: str | None = None,
+    units: str | None = None,
+    mechanism: str = "simple",
 ) -> list[Log]:
     """The runs in files: by the states of a SysId routine, by SysId's own JSON, else each file as it is.
 
     Args:
         paths: files, folders or patterns.
-        map: names of the entries, "position=/arm/position[rev]".
+        map: names of the entries, "position=/arm/position[rev]", beside what is recognised.
         preset: the logger that wrote a WPILOG, "phoenix" or "phoenix:TalonFX-3"; recognised without it.
         between: the part of each that is kept [s].
         name: the mechanism whose tests are kept; all, unless given.
+        units: what the motion of a WPILOG is in, where that does not say: radians, rotations, meters.
+        mechanism: its kind, to guess the unit by.
 
     Returns:
         A log for every run.
 
     Raises:
         ReadError: where a file cannot be read, or it is not clear what in it is a test.
+        UnitNotStated: neither a WPILOG nor anybody else says in which unit its motion is.
     """
     logs: list[Log] = []
     for path in find(*paths):
-        runs = _runs(path, map, preset, name)
+        runs = _runs(path, map, preset, name, (units, mechanism))
         if runs is None:
             logs += read(path, map=map or None, between=between)
         elif between is None:
@@ -464,35 +470,80 @@ def mechanism_logs(
     return logs
 
 
-def _runs(path: Path, map: Sequence[str] | None, preset: str | None, name: str | None) -> list[Log] | None:
+def _runs(
+    path: Path,
+    map: Sequence[str] | None,
+    preset: str | None,
+    name: str | None,
+    measure: tuple[str | None, str],
+) -> list[Log] | None:
     """The runs of a file of tests; None where it is a recording like any other."""
     try:
         reader = reader_of(path)
         if reader is wpilog:
-            return _runs_of_wpilog(path, map, preset, name)
+            return _runs_of_wpilog(path, map, preset, name, measure)
         if reader is sysid_json and not map:
             return [to_log(recording) for recording in sysid_json.entries(path)]
         if name is not None:
             raise ReadError(f"the name of a mechanism, {name!r}, chooses among the tests of a WPILOG")
     except OSError as error:
         raise ReadError(f"{path}: cannot be opened: {error.strerror or error}") from None
+    except UnitNotStated as error:
+        raise UnitNotStated(f"{path}: {error}") from None
     except BackemfError as error:
         raise ReadError(f"{path}: {error}") from None
     return None
 
 
-def _runs_of_wpilog(path: Path, map: Sequence[str] | None, preset: str | None, name: str | None) -> list[Log]:
-    """By the names that `map` has for its entries, cut where its states say that a test ran; else as its
-    logger names things."""
-    logged = wpilog.read_entries(path)
-    if map:
-        log = to_log(wpilog.whole(path, logged), mapping(list(map)))
-        windows, t = tests_of(name, windows_of(logged)), log.time
-        return [_run(log, w) for w in windows if np.any((t >= w.start) & (t < w.end))] or [log]
+def _runs_of_wpilog(
+    path: Path,
+    map: Sequence[str] | None,
+    preset: str | None,
+    name: str | None,
+    measure: tuple[str | None, str],
+) -> list[Log]:
+    """As its logger names things, and as `map` says besides; where no logger is known, by `map` alone, cut
+    where the states say that a test ran."""
+    logged, origins = wpilog.read_entries(path), mapping(list(map or ()))
     runs, unclear = find_runs(path, logged, preset, name)
-    if unclear:
+    if runs:
+        given = [(_with_told(run, own, logged), own) for run, own in _told_of(runs, origins)]
+        settled = with_units([run for run, _ in given], *measure)
+        return [to_log(run, own) for run, (_, own) in zip(settled, given, strict=True)]
+    if unclear and not origins:
         raise ReadError(unclear)
-    return [to_log(recording) for recording in runs or [wpilog.whole(path, logged)]]
+    log = to_log(wpilog.whole(path, logged), origins)
+    windows, t = tests_of(name, windows_of(logged)) if origins else [], log.time
+    return [_run(log, w) for w in windows if np.any((t >= w.start) & (t < w.end))] or [log]
+
+
+def _told_of(
+    runs: Sequence[Recording], origins: Sequence[Origin]
+) -> list[tuple[Recording, tuple[Origin, ...]]]:
+    """Runs with what was told of each: of its own entries, and of those that are no run's."""
+    own = [{c.name for c in run.channels} for run in runs]
+    known = set().union(*own)
+    return [
+        (run, tuple(o for o in origins if o.channel in mine or o.channel not in known))
+        for run, mine in zip(runs, own, strict=True)
+    ]
+
+
+def _with_told(run: Recording, origins: Sequence[Origin], logged: Sequence[Series]) -> Recording:
+    """A run with the entries that were told of besides, and without the unit that is asked for where it was
+    told."""
+    clocks = [c.time for c in run.channels if c.time is not None]
+    start, end = min(float(t[0]) for t in clocks), max(float(t[-1]) for t in clocks)
+    taken = {o.signal for o in origins} | {"none"}
+    kept = [replace(c, unit="") if c.unit == MUST_TELL and c.signal in taken else c for c in run.channels]
+    there, wanted = {c.name for c in kept}, {o.channel for o in origins}
+    for series in logged:
+        if series.name in wanted - there:
+            times, values = series.in_order()
+            inside = (times >= start) & (times <= end)
+            column = np.asarray(values, float)[inside]
+            kept.append(Channel.of(series.name, column, unit=unit_of(series.metadata), time=times[inside]))
+    return replace(run, channels=tuple(kept))
 
 
 def _run(log: Log, window: Window) -> Log:

@@ -11,6 +11,17 @@ const where = document.getElementById("where");
 const SCREENS = {servo: "./servo.js", robot: "./servo.js", mechanism: "./mechanism.js", model: "./model.js", sheet: "./sheet.js", record: "./record.js"};
 let offered = null;
 
+/** The project's name, which can be typed over. */
+function nameField(project) {
+  return h("input", {type: "text", class: "name", value: project.name, maxlength: "120", "aria-label": "Name of this project", onchange: async (e) => {
+    try {
+      project.name = (await ask("PUT", `/projects/${project.id}/name`, {name: e.target.value})).name;
+      document.title = `${project.name} – backemf`;
+    } catch { /* the old one stays */ }
+    e.target.value = project.name;
+  }});
+}
+
 async function show() {
   try {
     offered ??= await ask("GET", "/hello");
@@ -23,7 +34,7 @@ async function show() {
       return;
     }
     const project = new Project(await ask("GET", `/projects/${match[1]}`));
-    where.textContent = project.name;
+    fill(where, nameField(project));
     document.title = `${project.name} – backemf`;
     const {screen} = await import(SCREENS[project.kind]);
     await screen(main, project, offered);

@@ -3,6 +3,13 @@
 import {fresh, h, number, unit, words} from "./dom.js";
 import {findings, sentence, table, trouble} from "./parts.js";
 
+const quoted = (channel) => (/[[\],@"']/.test(channel) ? (channel.includes('"') ? `'${channel}'` : `"${channel}"`) : channel);
+const mapped = (channel, m) => `${m.signal}=${quoted(channel)}${m.unit ? `[${m.unit}]` : ""}${m.sign === -1 ? ",-1" : ""}`;
+
+/** What a form says of columns, as `--map` takes it. */
+export const toldMap = (form) => Object.entries(form.map).flatMap(([channel, m]) => (m.signal ? [mapped(channel, m)] : m.touched ? [`none=${quoted(channel)}`] : []))
+  .concat(form.rows_ms ? [`time=row[ms],${form.rows_ms}`] : []).concat(form.more ? form.more.split(/\s*;\s*/) : []);
+
 /** The answer of `backemf log` as a form. */
 export function columns(answer, form, offered, robot, changed) {
   const seen = new Map();
@@ -21,7 +28,7 @@ export function columns(answer, form, offered, robot, changed) {
   ];
 }
 
-function mapTable(channels, form, offered, changed) {
+export function mapTable(channels, form, offered, changed) {
   const of = (c) => form.map[c.name] ?? {};
   const set = (c, more) => {
     form.map[c.name] = {signal: c.read_as ?? "", unit: "", ...of(c), ...more, touched: true};

@@ -6,7 +6,7 @@ import {fill, fresh, h, number, say, size, unit, words} from "./dom.js";
 
 /** A sentence where the person is looking. */
 export function trouble(error) {
-  const remedy = error.remedy ? ` ${sentence(error.remedy)}` : "";
+  const remedy = error.remedy ? ` ${sentence(inApp(error.remedy))}` : "";
   return h("div", {class: "trouble", role: "alert"}, h("strong", {}, sentence(error.message ?? error.error ?? String(error))), remedy);
 }
 
@@ -16,19 +16,37 @@ export function sentence(text) {
   return /[.!?:]$/.test(first) ? first : `${first}.`;
 }
 
-/** The command that does the same. */
-export function command(shown) {
+/** A button that copies a text. */
+export function copying(text, place) {
   const copy = h("button", {type: "button", class: "small", onclick: async () => {
     try {
-      await navigator.clipboard.writeText(shown);
+      await navigator.clipboard.writeText(text);
       copy.textContent = "Copied";
     } catch {
-      getSelection().selectAllChildren(text);
+      getSelection().selectAllChildren(place ?? copy.nextElementSibling ?? copy);
       copy.textContent = "Selected";
     }
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   }}, "Copy");
-  const text = h("code", {}, shown);
+  return copy;
+}
+
+/** Controls of the pages by the words of the shell. */
+const CONTROLS = {
+  "--apply": "“mend what is wrong with them”", "--friction ladder": "“Try every friction”", "--friction": "“Friction”", "--set": "“What the servo was set to”", "--map": "the table of columns",
+  "--only": "“Exactly these are free”", "--free": "“Exactly these are free”", "--hold-out": "“Recordings to judge on”", "--starts": "“Starts at most”", "--bench": "“Bench”", "--start": "“Start from”", "--robot": "“Model of the robot”",
+  "--joints": "“Joints”", "--firmware": "“Firmware profile”", "--into": "“Into”", "--plot": "the plots below", "--units": "“Unit of the gains”", "--preset": "“Logger”", "--name": "“Whose tests”",
+  "backemf check": "“Check the recordings”", "backemf fit": "“Fit”", "backemf report": "“Write the report”", "backemf export": "“Export”",
+};
+
+/** What a shell would be told, said of the controls that are here. */
+export function inApp(text) {
+  return String(text ?? "").replace(/ ?\(in Python, [^)]*\)/g, "").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
+}
+
+/** The command that does the same. */
+export function command(shown) {
+  const text = h("code", {}, shown), copy = copying(shown, text);
   return h("div", {class: "command"}, h("span", {class: "quiet"}, "In a terminal"), h("pre", {tabindex: "0", "aria-label": "The command that does the same"}, text), copy);
 }
 
@@ -49,7 +67,7 @@ export function table(columns, rows, caption) {
 export function findings(list, none = "") {
   if (!list?.length) return none ? h("p", {class: "quiet"}, none) : null;
   return h("ul", {class: "findings"}, list.map((f) => h("li", {}, h("strong", {}, words(f.code)), h("p", {}, sentence(f.text)),
-    f.remedy ? h("p", {class: "remedy"}, "What to do: ", sentence(f.remedy)) : null)));
+    f.remedy ? h("p", {class: "remedy"}, "What to do: ", sentence(inApp(f.remedy))) : null)));
 }
 
 /** A labelled input: the label is above, a hint below. */
@@ -100,6 +118,7 @@ export function dropzone(project, what, accept, done) {
     if (all.length) {
       say(`${all.length} file${all.length > 1 ? "s" : ""} uploaded`);
       await project.reload();
+      if (project.files.length === all.length) await named(project, all[0].given ?? all[0].name);
       done(all);
     }
   };
@@ -121,6 +140,14 @@ export function dropzone(project, what, accept, done) {
     h("p", {class: "row"}, files, h("label", {for: files.id, class: "as-button primary"}, "Choose files"),
       folder, h("label", {for: folder.id, class: "as-button"}, "Choose a folder")));
   return h("div", {}, zone, list);
+}
+
+/** A project that nobody has named yet is called after its first file. */
+async function named(project, file) {
+  const title = file.split("/").at(-1).replace(/\.[a-z0-9]+$/i, ""), place = document.querySelector("input.name");
+  if (!place || place.value !== project.name || !/, .*\d/.test(project.name) || !title) return;
+  place.value = title;
+  place.dispatchEvent(new Event("change"));
 }
 
 async function dropped(transfer) {
@@ -186,13 +213,21 @@ function running(project) {
       return;
     }
     const p = job.progress;
-    what.textContent = p?.text ? sentence(p.text) : `${job.command} is running`;
+    what.textContent = `${p?.text ? sentence(p.text) : `${job.command} is running`} ${left(job, p?.share)}`;
     if (p?.share !== undefined && p.share !== null) bar.value = p.share;
     else bar.removeAttribute("value");
     if (p?.curves) fill(curves, p.curves.map(curve));
     if (p?.values) fill(numbers, Object.entries(p.values).map(([path, value]) => h("span", {class: "chip"}, `${path} ${number(value)}`)));
   };
   return {box, see};
+}
+
+/** How far a job is in words: a percentage, and the time left at the pace so far. */
+function left(job, share) {
+  const seconds = job.began ? (Date.now() - Date.parse(job.began)) / 1000 : 0;
+  const spoken = (x) => (x < 90 ? `${Math.max(1, Math.round(x))} s` : `${Math.round(x / 60)} min`);
+  if (!share) return seconds > 3 ? `${spoken(seconds)} so far.` : "";
+  return `${Math.round(100 * share)} %${share > 0.02 && share < 1 && seconds > 2 ? `, about ${spoken((seconds * (1 - share)) / share)} left` : ""}.`;
 }
 
 /** value ± error, one unit. */

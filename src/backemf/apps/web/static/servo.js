@@ -2,9 +2,9 @@
 
 import {fill, h, later, number, size, unit, words} from "./dom.js";
 import {curve} from "./chart.js";
-import {columns} from "./columns.js";
+import {columns, toldMap} from "./columns.js";
 import {exports_} from "./exports.js";
-import {button, card, command, dropzone, ended, field, findings, history, proposing, quantity, select, sentence, table, trouble, watch} from "./parts.js";
+import {button, card, command, dropzone, ended, field, findings, history, inApp, proposing, quantity, select, sentence, table, trouble, watch} from "./parts.js";
 
 const STEPS = [["recordings", "Recordings"], ["columns", "Columns"], ["bench", "Bench and start"], ["check", "Check"], ["fit", "Fit"], ["report", "Report"], ["exports", "Exports"]];
 /** Of a robot, `fit` checks what it reads. */
@@ -23,8 +23,7 @@ export async function screen(main, project, offered) {
   const isModel = (folder) => project.files.some((f) => f.name.startsWith(`${folder}/`) && ends(f.name, offered.kinds.models));
   const fits = () => project.files.filter((f) => f.made_by && /^fit-\d+\.json$/.test(f.name)).map((f) => f.name);
   const used = () => form.use.filter((name) => recordings().includes(name));
-  const told = () => Object.entries(form.map).flatMap(([channel, m]) => (m.signal ? [mapped(channel, m)] : m.touched ? [`none=${quoted(channel)}`] : []))
-    .concat(form.rows_ms ? [`time=row[ms],${form.rows_ms}`] : []);
+  const told = () => toldMap(form);
   const reading = () => (robot ? {map: told()} : {map: told(), ...(form.bench.kind ? {bench: form.bench} : {}), ...(form.set ? {set: list(form.set)} : {})});
   const asked = (name) => ({command: name, logs: used(), start: form.start ?? "", ...reading(), ...(form.friction ? {friction: form.friction} : {}),
     ...(form.only && !robot ? {only: list(form.only)} : {}), ...(robot && form.robot ? {robot: form.robot} : {})});
@@ -173,8 +172,6 @@ export async function screen(main, project, offered) {
 
 const ends = (name, kinds) => kinds.some((kind) => name.toLowerCase().endsWith(kind));
 const list = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);
-const quoted = (channel) => (/[[\],@"']/.test(channel) ? (channel.includes('"') ? `'${channel}'` : `"${channel}"`) : channel);
-export const mapped = (channel, m) => `${m.signal}=${quoted(channel)}${m.unit ? `[${m.unit}]` : ""}${m.sign === -1 ? ",-1" : ""}`;
 
 const VERDICTS = {fit: ["good", "These recordings can answer: fit them"], "record more": ["warn", "Record more first"], mend: ["warn", "Something is wrong with the recordings: mend it first"]};
 
@@ -182,7 +179,7 @@ function verdict(answer) {
   const [kind, text] = VERDICTS[answer.verdict] ?? ["warn", `Verdict: ${answer.verdict}`];
   const rows = answer.parameters.map((p) => h("li", {class: p.determined ? "yes" : "no"}, h("span", {class: "sign", "aria-hidden": "true"}, p.determined ? "✓" : "✗"),
     h("span", {}, h("strong", {}, p.path), p.determined ? ` will be known to ${number(100 * p.relative_error, 2)} %` : ` is not told by these recordings (${p.relative_error ? `${number(100 * p.relative_error, 2)} %` : "no information"})`)));
-  const list = answer.findings.map((f) => h("li", {class: "no"}, h("span", {class: "sign", "aria-hidden": "true"}, "!"), h("span", {}, h("strong", {}, words(f.code)), ` ${sentence(f.text)}`, f.remedy ? h("p", {class: "quiet"}, `What to do: ${sentence(f.remedy)}`) : null)));
+  const list = answer.findings.map((f) => h("li", {class: "no"}, h("span", {class: "sign", "aria-hidden": "true"}, "!"), h("span", {}, h("strong", {}, words(f.code)), ` ${sentence(f.text)}`, f.remedy ? h("p", {class: "quiet"}, `What to do: ${sentence(inApp(f.remedy))}`) : null)));
   return [h("p", {class: `verdict ${kind}`, role: "status"}, text, ` (${answer.n_logs} recording${answer.n_logs === 1 ? "" : "s"}, ${answer.n_samples} samples)`),
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null, h("ul", {class: "checklist"}, rows, list)];
 }
@@ -198,10 +195,8 @@ const PARAMETERS = [
 const seen = (job) => (job.progress?.curves ? h("details", {open: true}, h("summary", {}, "The last picture on the way"), h("div", {class: "curves"}, job.progress.curves.map(curve))) : null);
 
 function servoFit(answer, job) {
-  const held = answer.held_out_mae, own = answer.training_mae;
-  const mae = held ?? own;
-  const judged = held !== null && held !== undefined ? "on recordings it never saw" : "on the recordings it was fitted to";
-  return [mae !== null && mae !== undefined ? h("p", {class: "verdict good"}, `Off by ${number(1e3 * mae, 3)} ${answer.actuator?.motion === "linear" ? "mm" : "mrad"} on average, ${judged}. Friction: ${answer.friction}.`) : null,
+  const kinds = {good: "good", fair: "warn", poor: "bad"};
+  return [answer.verdict ? h("p", {class: `verdict ${kinds[answer.verdict.level]}`, role: "status"}, `${answer.verdict.text} Friction: ${answer.friction}.`) : null,
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null,
     answer.ladder ? [h("h3", {}, "Every friction"), table([{title: "friction", of: (r) => r.friction}, {title: "numbers", number: true, of: (r) => r.n_parameters ?? ""}, {title: "off by [mrad]", number: true, of: (r) => (r.held_out_mae === null ? "" : number(1e3 * r.held_out_mae, 3))}, {title: "", of: (r) => (r.chosen ? "chosen" : r.reason ?? "")}],
       answer.ladder.map((r) => ({...r, class: r.chosen ? "chosen" : null})), "Frictions that were tried")] : null,
@@ -211,7 +206,7 @@ function servoFit(answer, job) {
 function robotFit(answer, job) {
   const rms = answer.held_out_rms ?? answer.training_rms;
   const numbers = Object.entries(answer.joints).flatMap(([joint, one]) => Object.entries(one.parameters).map(([path, p]) => ({path: `${joint}.${path}`, ...p})));
-  return [h("p", {class: "verdict good"}, `All joints together are off by ${number(1e3 * rms, 3)} mrad RMS${answer.held_out_rms !== null ? ", on recordings it never saw" : ""}. Friction: ${answer.friction}.`),
+  return [h("p", {class: "note"}, `All joints together are off by ${number(1e3 * rms, 3)} mrad RMS${answer.held_out_rms !== null ? ", on recordings it never saw" : ""}. Friction: ${answer.friction}.`),
     table([{title: "joint", of: (r) => r[0]}, {title: "off by [mrad]", number: true, of: (r) => number(1e3 * r[1].rms, 3)}, {title: "in the air [mrad]", number: true, of: (r) => number(1e3 * r[1].rms_free, 3)}], Object.entries(answer.joints), "Joints"),
     h("details", {}, h("summary", {}, "Every number"), table(PARAMETERS.filter((c) => c.title !== "start"), numbers, "What was fitted")), seen(job), findings(answer.findings)];
 }

@@ -1,0 +1,165 @@
+"""The unit of a WPILOG's motion where the log states none: what its numbers suggest, the one question that is
+asked, and what is made of the answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import MissingValue
+from ...logs.recording import MUST_TELL, Channel, Recording
+from .characterization import UNITS
+
+SPELLED = {
+    "radians": "rad",
+    "degrees": "deg",
+    "rotations": "rev",
+    "meters": "m",
+    "feet": "ft",
+    "inches": "in",
+}
+"""How a mapping spells the units of gains."""
+_ANGLES, _LENGTHS = ("radians", "degrees", "rotations"), ("meters", "feet", "inches")
+TYPICAL = {
+    "arm": ("position", 2.0, _ANGLES),
+    "elevator": ("position", 0.8, _LENGTHS),
+    "drivetrain": ("velocity", 2.0, _LENGTHS),
+    "flywheel": ("velocity", 300.0, _ANGLES),
+    "simple": ("velocity", 60.0, _ANGLES),
+}
+"""What tests of a mechanism reach, in SI: the travel of an arm [rad] or an elevator [m], the speed of a robot
+[m/s] or a wheel [rad/s] at the usual 7 V; and the units that people log it in."""
+NAMES = {
+    "flywheel": r"fly|shoot|roller|intake",
+    "elevator": r"elev|lift|climb",
+    "arm": r"arm|pivot|wrist|elbow",
+    "drivetrain": r"drive|swerve|chassis",
+}
+"""What a mechanism's name says of its kind."""
+_MOTION = ("position", "velocity")
+
+
+class UnitNotStated(MissingValue):
+    """A log that does not say in which unit its motion is."""
+
+
+class OpenSignal(NamedTuple):
+    """A signal without a unit: its entry, what it is, and between what it lies."""
+
+    entry: str
+    signal: str
+    mechanism: str
+    low: float
+    high: float
+
+
+def guess_kind(name: str) -> str:
+    """The kind of a mechanism by its name; simple where that says nothing."""
+    return next((kind for kind, words in NAMES.items() if re.search(words, name, re.IGNORECASE)), "simple")
+
+
+def open_signals(runs: Sequence[Recording]) -> list[OpenSignal]:
+    """Position and velocity whose unit no file states, each once."""
+    found: dict[str, OpenSignal] = {}
+    for run in runs:
+        for c in run.channels:
+            if c.unit == MUST_TELL and c.signal in _MOTION:
+                old = found.get(c.name, OpenSignal(c.name, c.signal, run.mechanism, math.inf, -math.inf))
+                found[c.name] = old._replace(low=min(old.low, c.low), high=max(old.high, c.high))
+    return list(found.values())
+
+
+def likely_unit(signals: Sequence[OpenSignal], mechanism: str) -> str:
+    """The unit in which such numbers would be those of a usual mechanism.
+
+    Args:
+        signals: of one mechanism.
+        mechanism: its kind; simple where only its name may tell.
+
+    Returns:
+        One of the units of gains.
+    """
+    kind = mechanism if mechanism != "simple" or not signals else guess_kind(signals[0].mechanism)
+    what, usual, units = TYPICAL[kind]
+    of = [s for s in signals if s.signal == what] or list(signals)
+    reach = max((s.high - s.low if s.signal == "position" else max(-s.low, s.high) for s in of), default=0.0)
+    if not reach > 0:
+        return units[0]
+    return min(units, key=lambda unit: abs(math.log(reach * UNITS[unit][0] / usual)))
+
+
+def question(signals: Sequence[OpenSignal], mechanism: str) -> str:
+    """The one question, with every signal and what its numbers suggest."""
+    listed = "; ".join(f"{s.entry} is {s.low:.3g} to {s.high:.3g}" for s in signals)
+    likely = " and ".join(dict.fromkeys(_likely_units(signals, mechanism).values()))
+    return (
+        f"no unit is stated of {listed}. By these numbers {likely} are likely. In which unit are they?"
+        f" ({', '.join(UNITS)})"
+    )
+
+
+def _likely_units(signals: Sequence[OpenSignal], mechanism: str = "simple") -> dict[str, str]:
+    """What the numbers of each mechanism suggest."""
+    names = dict.fromkeys(s.mechanism for s in signals)
+    return {name: likely_unit([s for s in signals if s.mechanism == name], mechanism) for name in names}
+
+
+def guess_units(runs: Sequence[Recording]) -> list[Recording]:
+    """The runs with what the numbers of signals without a unit suggest beside these."""
+    likely = _likely_units(open_signals(runs))
+
+    def suggest(c: Channel, mechanism: str) -> Channel:
+        if c.unit != MUST_TELL or c.signal not in _MOTION:
+            return c
+        return replace(c, likely=likely[mechanism], ask=f"by its numbers {likely[mechanism]} are likely")
+
+    return [replace(r, channels=tuple(suggest(c, r.mechanism) for c in r.channels)) for r in runs]
+
+
+def with_units(runs: Sequence[Recording], units: str | None, mechanism: str) -> list[Recording]:
+    """The runs with the unit that was told, where their file states none.
+
+    Args:
+        runs: as the log has them.
+        units: radians, degrees, rotations, meters, feet or inches; None: nobody said.
+        mechanism: what it is, for the guess.
+
+    Returns:
+        Runs of which every unit is known.
+
+    Raises:
+        UnitNotStated: nobody said, and the log does not either.
+    """
+    unknown = open_signals(runs)
+    if not unknown:
+        return list(runs)
+    if units is None:
+        likely = next(iter(_likely_units(unknown, mechanism).values()))
+        raise UnitNotStated(f"{question(unknown, mechanism)}; give it with --units, such as --units {likely}")
+    per = "/min" if _per_minute(runs) else "/s"
+    spelled = {"position": SPELLED[units], "velocity": SPELLED[units] + per}
+    note = f"in {units}{' and velocity per minute' if per == '/min' else ''}, as told"
+
+    def told(c: Channel) -> Channel:
+        return replace(c, unit=spelled[c.signal]) if c.unit == MUST_TELL and c.signal in spelled else c
+
+    return [replace(r, channels=tuple(map(told, r.channels)), notes=(*r.notes, note)) for r in runs]
+
+
+def _per_minute(runs: Sequence[Recording]) -> bool:
+    """Whether positions change by a sixtieth of what their velocities say."""
+    ratios = []
+    for run in runs:
+        by: Mapping[str, Any] = {c.signal: c for c in run.channels if c.unit == MUST_TELL}
+        if set(_MOTION) <= set(by):
+            p, v = by["position"], by["velocity"]
+            way = float(np.sum(0.5 * (v.values[1:] + v.values[:-1]) * np.diff(v.time)))
+            moved = float(np.diff(np.interp(v.time[[0, -1]], p.time, p.values))[0])
+            if moved and way:
+                ratios.append(abs(way / moved))
+    return bool(ratios) and abs(math.log(float(np.median(ratios)) / 60.0)) < 0.3
