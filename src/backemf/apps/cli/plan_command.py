@@ -27,7 +27,7 @@ class PlanWords(SupplyWords, WritingWords, PlanOptions):
         "Write the motions here (JSON), for backemf record --motions.", "plan.json"
     )
     robot: Path | None = option(default=None, help="The servo moves a joint of this MJCF or URDF.")
-    rate: float = option(default=250.0, help="Samples a second of the recording to come [Hz].")
+    rate: float = option(default=250.0, help="Samples a second of the recording to come [Hz].", unit="Hz")
     no_current: bool = option(default=False, help="The servo does not report its current.")
     plot: Path | None = plot_option("the motions and the errors to expect")
 
