@@ -109,7 +109,9 @@ class PlaygroundWords(WritingWords):
     )
     output: Path = output_option("The page to write.", "play.html", default=Path("play.html"))
     lesson: str | None = option(
-        default=None, help="A lesson in place of parts: sg90 (two numbers) or friction (which law)."
+        default=None,
+        help="A lesson in place of parts: sg90 (two numbers), friction (which law), ratio (load and gears),"
+        " windup (PID) or feedforward (kV and kA).",
     )
 
 
