@@ -83,12 +83,18 @@ def _kind(hint: Any) -> str:
     return _kind(inside[0]) if inside else {float: "NUMBER", int: "COUNT", Path: "PATH"}.get(hint, "TEXT")
 
 
+def _typed(p: Any, kind: str) -> str:
+    """What is typed behind an option: a number is text to typer, for its unit may stand behind it."""
+    number = {"<number>": "NUMBER", "<number[unit]>": "NUMBER[UNIT]", "<count>": "COUNT"}.get(p.metavar, "")
+    return " ".join([number] * p.nargs) or kind
+
+
 def _parameter(p: Any, kind: str) -> tuple[str, str, str]:
     many = " ..." if p.nargs == -1 or getattr(p, "multiple", False) else ""
     if p.param_type_name == "argument":
         name = f"`{p.name.upper()}`{many}"
     else:
-        kind = "" if p.is_flag else f" {kind}"
+        kind = "" if p.is_flag else f" {_typed(p, kind)}"
         name = (
             ", ".join(f"`{o}{kind}`" for o in (*sorted(p.opts, key=len, reverse=True), *p.secondary_opts))
             + many

@@ -211,7 +211,7 @@ def test_measure_prints_value_error_and_assumption():
     assert done.returncode == 0
     assert "motor.resistance = 2.10" in done.stdout
     told = json.loads(
-        typed("measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64", "--json").stdout
+        typed("measure", "fall", "--mass", "0.33", "--length", "0.15", "--angle", "64deg", "--json").stdout
     )
     assert told["low"] == pytest.approx(0.2128, abs=1e-3)
     assert told["value"] is None

@@ -11,19 +11,20 @@ import pytest
 import typer
 
 import backemf as be
-from backemf.apps.cli import exports, identify, sheets
+from backemf.apps.cli import exports, identify, sheets, simulate_command
 from backemf.apps.cli.command_builder import Verb
 from backemf.apps.cli.main import app
-from backemf.errors import InvalidValue
+from backemf.errors import BackemfError, InvalidValue
 from backemf.identify.fit_options import FitOptions
 from backemf.kits.recorder import recorder
 from backemf.kits.recorder.record_options import RecordOptions
-from backemf.options import Options, Scope, option, options, options_of, takes
+from backemf.options import HIDDEN, OWN_UNIT, Options, Scope, option, options, options_of, takes
 from backemf.planning.motions import usual
 from backemf.planning.plan_options import PlanOptions
 from backemf.targets.export_options import ExportOptions
 
 from .cli.runner import invoked, runner
+from .fuzz.lines import WHOLE
 
 OTHER: dict[str, Any] = {
     "bool": lambda one: not one.default,
@@ -267,3 +268,66 @@ def test_json_says_with_which_options(tmp_path):
     words = ("mx-106/m4", "--to", "mujoco", "--method", "formula", "--no-replay", "--json")
     out = json.loads(invoked(alone, *words))
     assert (out["options"]["method"], out["options"]["replay"]) == ("formula", False)
+
+
+NUMBERS = [
+    (words, one)
+    for words, kind in described(typer.main.get_command(app)).items()
+    for one in options_of(kind)
+    if one.is_number and one.cli != HIDDEN
+]
+"""Every number of every command."""
+
+
+def test_every_number_of_every_command_says_its_unit():
+    assert len(NUMBERS) > 80
+    for words, one in NUMBERS:
+        if one.is_count:
+            continue
+        assert one.unit, f"{words} {one.spelled}: say its unit in option(unit=...), '1' if it has none"
+        if one.unit not in ("1", OWN_UNIT):
+            stated = ", or ".join(one.unit.split(" | "))
+            assert f"[{stated}]" in one.help, f"{words} {one.spelled}: its help does not say [{stated}]"
+
+
+def test_a_number_alone_is_si_a_unit_is_welcome_and_a_wrong_one_gets_our_words():
+    for words, one in NUMBERS:
+        assert one.number("2") == 2
+        wrong = ["two", "2 parsnips", "", "1.5.2", "nan"]
+        if one.is_count or one.unit == OWN_UNIT:
+            wrong += ["2 V", "3deg"]
+        else:
+            for kind in str(one.unit).split(" | "):
+                assert one.number(f"2 {kind}".removesuffix(" 1")) == 2, (words, one.spelled)
+            wrong += ["2A"] if one.unit == "V" else ["2V"] if "V" not in str(one.unit) else ["2kg"]
+        for text in wrong:
+            with pytest.raises(BackemfError) as refused:
+                one.number(text)
+            said = str(refused.value)
+            assert one.spelled in said, said
+            assert repr(text) in said, said
+            assert "expected" in said, said
+
+
+@pytest.mark.parametrize("words", sorted({words for words, _ in NUMBERS}))
+def test_a_wrong_number_is_refused_in_our_words_whatever_the_command(words):
+    command: Any = typer.main.get_command(app)
+    for word in words.split():
+        command = command.commands[word]
+    arguments, whole = WHOLE[words]
+    for one in (one for name, one in NUMBERS if name == words):
+        value = ["two"] * (2 if one.annotation.startswith("tuple") else 1)
+        with pytest.raises(BackemfError, match=f"{one.spelled} is 'two'; expected a"):
+            command.main([*arguments, *whole, one.spelled, *value], standalone_mode=False)
+
+
+def test_units_are_read_on_the_command_line():
+    alone = typer.Typer(add_completion=False)
+    alone.command(cls=Verb)(simulate_command.simulate)
+    words = ("mx-106/m6", "--command", "step size=10deg", "--json")
+    plain = json.loads(invoked(alone, *words, "--voltage", "4.8", "--duration", "0.2", "--timestep", "0.01"))
+    units = json.loads(
+        invoked(alone, *words, "--voltage", "4800mV", "--duration", "200 ms", "--timestep", "10ms")
+    )
+    assert plain["options"] == units["options"]
+    assert plain == units

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from backemf.units import UnitError, parse
+from backemf.units import UnitError, convert, parse, si
 
 RPM = 2 * math.pi / 60
 G = 9.80665
@@ -55,7 +55,7 @@ def test_reads(text, unit, value, half):
 
 
 BAD = [
-    ("10 kgcm", "N m", "unknown unit 'kgcm' in '10 kgcm' for stall_torque; did you mean 'kg*cm'?"),
+    ("10 kgxcm", "N m", "unknown unit 'kgxcm' in '10 kgxcm' for stall_torque; did you mean 'kg*cm'?"),
     (
         3.3,
         "ohm",
@@ -106,3 +106,93 @@ def test_a_tolerance_is_a_share_or_in_the_same_unit(text, half):
 def test_a_tolerance_of_nothing_is_refused(text):
     with pytest.raises(UnitError, match=r"expected a share or the same unit, such as '10 %' or '0\.5 V'"):
         parse(text, "V", "voltage")
+
+
+@pytest.mark.parametrize(
+    "spelled", ["kg-cm", "kg.cm", "kg cm", "kgcm", "kgf.cm", "kgf-cm", "kgfcm", "kg\u00b7cm", "KG-CM"]
+)
+def test_the_trade_s_spellings_of_a_torque_are_one(spelled):
+    assert si(f"15 {spelled}", "N m", "torque") == pytest.approx(0.15 * G, rel=1e-12)
+    assert si(f"15{spelled}", "N m", "torque") == pytest.approx(0.15 * G, rel=1e-12)
+
+
+OUNCE, POUND, INCH = 0.028349523125, 0.45359237, 0.0254  # international avoirdupois, 1959
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        *(
+            (f"10 {spelled}", "N m", 10 * OUNCE * G * INCH)
+            for spelled in ("oz-in", "ozf.in", "ozin", "oz in")
+        ),
+        *(
+            (f"10 {spelled}", "N m", 10 * POUND * G * INCH)
+            for spelled in ("lb-in", "lbf-in", "in-lb", "lbf.in")
+        ),
+        *((f"3 {spelled}", "N m", 3.0) for spelled in ("N-m", "Nm", "N.m", "N*m")),
+        *(("3 mNm", "N m", 3e-3), ("3 g-cm^2", "kg m^2", 3e-7), ("300rpm", "rad/s", 300 * RPM)),
+        *(("20ms", "s", 0.02), ("4.8V", "V", 4.8), ("4.8", "V", 4.8), ("-3 cm", "m", -0.03)),
+        *(("30deg", "rad", math.pi / 6), ("0.18 s/60deg", "rad/s", math.pi / 3 / 0.18)),
+        *(("5 g", "kg m^2 | kg", 0.005), ("5 g cm^2", "kg m^2 | kg", 5e-7), ("10 %", "1", 0.1)),
+        *(("25 degC", "degC", 25.0), ("1/4", None, None), ("0,5 s", "s", 0.5), ("1e-3", "s", 0.001)),
+        *(("0.166 1/rad", "1/rad", 0.166), ("50 Hz", "Hz", 50.0), ("3.", "1", 3.0)),
+    ],
+)
+def test_a_number_alone_is_si_and_a_unit_is_welcome(text, unit, value):
+    if unit is None:
+        with pytest.raises(UnitError):
+            si(text, "1", "--x")
+    else:
+        assert si(text, unit, "--x") == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "said"),
+    [
+        ("12kg", "V", "--x is '12kg', which is not a voltage; expected a unit such as 'V'"),
+        ("much", "V", "--x is 'much'; expected a number in V, or one with its unit, such as 0.5 or '0.5 V'"),
+        ("4.8-6V", "V", "--x is '4.8-6V'; expected a number in V, or one with its unit"),
+        ("30%", "rad", "--x is '30%', which is not an angle"),
+        ("60rpm", "Hz", "--x is '60rpm', which is not a frequency"),
+        ("3deg", "1", "--x is '3deg', which is not a plain number"),
+        ("5 V", "kg m^2 | kg", "--x is '5 V', which is not a mass"),
+        ("nan", "s", "--x is 'nan'; expected a number in s"),
+        ("3 parsnips", "V", "unknown unit 'parsnips' in '3 parsnips' for --x"),
+    ],
+)
+def test_what_is_no_such_number_gets_our_own_sentence(text, unit, said):
+    with pytest.raises(UnitError) as caught:
+        si(text, unit, "--x")
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value", "weight"),
+    [
+        ("15 kg.cm", "N.m", 0.15 * G, True),
+        ("15 kg.cm", "", 0.15 * G, True),
+        ("15 kgf.cm", "N-m", 0.15 * G, False),
+        ("16 oz-in", "lb-in", 1.0, False),
+        ("0.2 s/60deg", "rpm", 50.0, False),
+        ("50 rpm", "s/60deg", 0.2, False),
+        ("25 degC", "K", 298.15, False),
+        ("212 degF", "C", 100.0, False),
+        ("5 kg", "g", 5000.0, False),
+        ("2 V/krpm", "mN m/A", 2 / (1000 * RPM) * 1e3, False),
+    ],
+)
+def test_a_number_in_another_unit(text, unit, value, weight):
+    made = convert(text, unit)
+    assert (made.value, made.weight) == (pytest.approx(value, rel=1e-12), weight)
+
+
+def test_two_kinds_of_units_are_a_sentence():
+    with pytest.raises(UnitError, match=r"^'15 kg.cm' is a torque, and 'V' is a unit of a voltage; expected"):
+        convert("15 kg.cm", "V")
+    with pytest.raises(UnitError, match="unknown unit 'foo' in '3 V to foo'"):
+        convert("3 V", "foo")
+    with pytest.raises(UnitError, match="'0 rpm' has no s/60deg; expected a speed above 0"):
+        convert("0 rpm", "s/60deg")
+    with pytest.raises(UnitError, match="'15' is no number with a unit"):
+        convert("15", "V")

@@ -15,15 +15,31 @@ class InvalidValue(BackemfError, ValueError):
     """A number that the physics does not allow."""
 
 
-class UnknownName(BackemfError, ValueError):
-    """A name that does not exist; the text lists the nearest and the valid ones."""
+MANY = 40
+"""Names from which on an error lists the nearest five alone."""
 
-    def __init__(self, kind: str, given: object, valid: Iterable[str]):
+
+class UnknownName(BackemfError, ValueError):
+    """A name that does not exist; the text lists the nearest and the valid ones, or of many the nearest."""
+
+    def __init__(self, kind: str, given: object, valid: Iterable[str], listed_by: str = ""):
+        """Args:
+        kind: what it is the name of: "part".
+        given: the name.
+        valid: names that exist.
+        listed_by: what lists all of them, where they are many: "`backemf catalog`".
+        """
         names = sorted(valid)
         longer = [name for name in names if len(str(given)) > 2 and name.startswith(str(given))]
         near = longer[:4] or difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(map(repr, near))}? Valid" if near else "; valid"
-        super().__init__(f"unknown {kind} {given!r}{hint}: {', '.join(names)}")
+        many = len(names) > MANY
+        of = f"of {len(names)} the nearest are" if many else "valid"
+        hint = f"; did you mean {' or '.join(map(repr, near))}? {of.capitalize()}" if near else f"; {of}"
+        if many:
+            others = [*near, *difflib.get_close_matches(str(given), names, n=9, cutoff=0.0)]
+            names = [*dict.fromkeys(others)][:5]
+        lists = f"; {listed_by} lists all" if many and listed_by else ""
+        super().__init__(f"unknown {kind} {given!r}{hint}: {', '.join(names)}{lists}")
 
 
 class MissingValue(BackemfError, ValueError):

@@ -49,6 +49,8 @@ FOLDER = "/"
 """`writes=FOLDER`: a place that is a folder, or that the command looks at itself."""
 FIGURE = "*"
 """`writes=FIGURE`: a place for a picture or a page."""
+OWN_UNIT = "own"
+"""`unit=OWN_UNIT`: a number in a unit that another option says, and so without one of its own."""
 
 
 class Scope(NamedTuple):
@@ -78,6 +80,7 @@ class Option(NamedTuple):
     least: float | None
     typed: Any
     writes: str | None
+    unit: str | None
     positional: bool = False
 
     @property
@@ -86,6 +89,36 @@ class Option(NamedTuple):
         if self.cli == HIDDEN:
             return self.name
         return (self.cli or "--" + self.name.replace("_", "-")).split("/")[0].split(" ")[0]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is one number, or a pair of them, that people type."""
+        return self.parse is None and self.annotation.split(" |")[0] in (
+            "int",
+            "float",
+            "tuple[float, float]",
+        )
+
+    @property
+    def is_count(self) -> bool:
+        """Whether that is a whole number."""
+        return self.is_number and self.annotation.startswith("int")
+
+    def number(self, text: str) -> float:
+        """A number as it was typed, in SI.
+
+        Raises:
+            BackemfError: it is none, or its unit is of another kind.
+        """
+        from .units import UnitError, si
+
+        if not self.is_count and self.unit != OWN_UNIT:
+            return si(text, self.unit or "1", self.spelled)
+        try:
+            return int(text) if self.is_count else si(text, "1", self.spelled)
+        except (UnitError, ValueError):
+            what = "a whole number" if self.is_count else "a number alone"
+            raise InvalidValue(f"{self.spelled} is {text!r:.60}; expected {what}: {self.help}") from None
 
     @property
     def required(self) -> bool:
@@ -112,6 +145,7 @@ def option(
     least: float | None = None,
     typed: Any = None,
     writes: str | None = None,
+    unit: str | None = None,
     kw_only: bool = True,
 ) -> Any:
     """A field of an options class.
@@ -129,6 +163,8 @@ def option(
         typed: the default as it is typed, where `parse` makes it from words.
         writes: of a place to write to, what the file is called where a folder is named; "" where none may
             be, FIGURE of a picture, FOLDER of a folder.
+        unit: of a number, in SI: alone it is in this unit, and another may be typed behind it. "1" of a plain
+            number, "kg m^2 | kg" where it is one of two, OWN_UNIT where another option says it.
         kw_only: False for one that Python also takes by its place, behind what the verb works on.
 
     Returns:
@@ -139,7 +175,10 @@ def option(
     return dataclasses.field(
         default=default,
         kw_only=kw_only,
-        metadata={**known, "cli": cli, "more": more, "least": least, "typed": typed, "writes": writes},
+        metadata={
+            **known,
+            **{"cli": cli, "more": more, "least": least, "typed": typed, "writes": writes, "unit": unit},
+        },
     )
 
 

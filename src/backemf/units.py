@@ -6,13 +6,14 @@ The only file that knows rpm, kilogram-centimetres and seconds per 60 degrees; p
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import math
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import BackemfError
 
@@ -48,16 +49,24 @@ _WORDS = {
     **dict.fromkeys(("C", "degC"), "delta_degC"),
     **dict.fromkeys(("deg", "degrees"), "degree"),
     **{"Nm": "(N*m)", "mNm": "(mN*m)", "uNm": "(uN*m)", "kNm": "(kN*m)", "Ncm": "(N*cm)", "Nmm": "(N*mm)"},
-    **{"kgcm": None, "gcm2": "(g*cm**2)"},
+    **{"kgcm": "(kg*cm)", "kgfcm": "(kilogram_force*cm)", "gcm": "(g*cm)", "gcm2": "(g*cm**2)"},
+    **{"ozin": "(ounce*inch)", "lbin": "(pound*inch)", "inlb": "(inch*pound)", "ftlb": "(foot*pound)"},
     **{"kgf": "kilogram_force", "gf": "gram_force", "ozf": "force_ounce", "oz": "ounce", "in": "inch"},
     **{"krpm": "(1000*revolutions_per_minute)", "sec": "second", "min": "minute", "rads": "radian"},
     **{"mohm": "milliohm", "kohm": "kiloohm", "K": "kelvin", "J": "joule", "g": "gram", "%": "percent"},
 }
+_SCALES = {
+    **dict.fromkeys(("degC", "C"), "degC"),
+    **dict.fromkeys(("degF", "F"), "degF"),
+    **dict.fromkeys(("K", "kelvin"), "kelvin"),
+}
+"""Scales of temperature, whose zeros differ."""
 _NUMBER = r"[+-]?(?:\d+(?:[.,]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?"
 _TEXT = re.compile(
     rf"^\s*(?P<low>{_NUMBER})\s*(?:(?:-|~|to|\.\.\.?)\s*(?P<high>{_NUMBER}))?"
     rf"\s*(?:\+-\s*(?P<tol>{_NUMBER})\s*(?P<percent>%)?)?\s*(?P<unit>.*?)\s*$"
 )
+_SINGLE = re.compile(rf"({_NUMBER})\.?\s*((?:[^\d\s+.,-]|1\s*/).*)?")
 _RECIPROCAL_SPEED = re.compile(r"^(?:s|sec|second|seconds)\s*/\s*(?P<angle>\d+)\s*(?:deg|degree|degrees)$")
 
 
@@ -136,7 +145,7 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
             raise UnitError(f"{entry} is {text!r}; expected a time above 0")
         speed = math.radians(float(reciprocal["angle"])) / value
         return PrintedNumber(text=text, value=speed, half=speed * half / value, unit=unit)
-    factor = _factor(spelled, unit, text, entry)
+    factor = _ratio(spelled, unit, text, entry)[0]
     return PrintedNumber(text=text, value=value * factor, half=half * abs(factor), unit=unit)
 
 
@@ -154,16 +163,145 @@ def _behind_the_unit(unit: str, text: str, entry: str) -> tuple[str, str | None,
     return spelled, None, own[1]
 
 
+def si(text: str, unit: str, entry: str) -> float:
+    """One number as people type it: alone it is in SI, and a unit may stand behind it.
+
+    Args:
+        text: "4.8", "4.8V", "15 kg-cm".
+        unit: in SI; "1" for a plain number, and "kg m^2 | kg" for one of two.
+        entry: what it is, for errors: "--voltage".
+
+    Returns:
+        The number in SI.
+
+    Raises:
+        UnitError: it is no number, or of another kind.
+    """
+    kinds = unit.split(" | ")
+    match = _SINGLE.fullmatch(_plain(text))
+    if match is None:
+        hint = "" if unit == "1" else f" in {' or '.join(kinds)}, or one with its unit"
+        raise UnitError(f"{entry} is {text!r:.60}; expected a number{hint}, such as {_sample(kinds[0])}")
+    value, spelled = _number(match[1], text, entry)[0], match[2]
+    if spelled is None:
+        return value
+    for kind in kinds[:-1]:
+        try:
+            return _converted(value, spelled, kind, text, entry)
+        except UnitError:
+            continue
+    return _converted(value, spelled, kinds[-1], text, entry)
+
+
+def rounding(text: str) -> float:
+    """Half a unit of the last digit of a number as it is typed: 0.05 of "0.1", 0.005 of "0.10"."""
+    match = _SINGLE.fullmatch(_plain(text))
+    return 0.5 * _number(match[1], text, "a number")[1] if match else 0.0
+
+
+def has_unit(text: str) -> bool:
+    """Whether a unit stands behind a number."""
+    match = _SINGLE.fullmatch(_plain(text))
+    return match is not None and match[2] is not None
+
+
+def _sample(unit: str) -> str:
+    return "0.5" if unit == "1" else f"0.5 or '0.5 {_example(unit).replace('*', ' ')}'"
+
+
+def _converted(value: float, spelled: str, unit: str, text: str, entry: str) -> float:
+    """A number in a spelled unit, in SI."""
+    reciprocal = _RECIPROCAL_SPEED.match(spelled) if unit == "rad/s" else None
+    if reciprocal is None:
+        return value * factor(spelled, unit, entry, text)
+    if value == 0:
+        raise UnitError(f"{entry} is {text!r}; expected a time above 0")
+    return math.radians(float(reciprocal["angle"])) / value
+
+
+class UnitConversion(NamedTuple):
+    """A number in another unit."""
+
+    given: str
+    value: float
+    unit: str
+    weight: bool
+    """Whether a mass stands for its weight, as in kg cm."""
+
+
+def convert(text: str, unit: str = "") -> UnitConversion:
+    """One number in another unit: `convert("15 kg.cm", "N.m")`.
+
+    Args:
+        text: a number with its unit.
+        unit: in which it is wanted; in SI without it.
+
+    Returns:
+        The number in that unit.
+
+    Raises:
+        UnitError: where one is no unit, or they are of two kinds.
+    """
+    match, wanted = _SINGLE.fullmatch(_plain(text)), _plain(unit)
+    if match is None or match[2] is None:
+        raise UnitError(f"{text!r:.60} is no number with a unit; expected one, such as '15 kg.cm'")
+    value, spelled = _number(match[1], text, "the number")[0], match[2]
+    if {spelled, wanted} <= _SCALES.keys():
+        value = _units().Quantity(value, _SCALES[spelled]).to(_SCALES[wanted]).magnitude
+        return UnitConversion(text, float(value), unit, False)
+    kinds = _kinds_of(spelled, text)
+    kind = (
+        kinds[0]
+        if not wanted
+        else next((k for k in kinds if k in _kinds_of(wanted, f"{text} to {unit}")), None)
+    )
+    if kind is None:
+        raise UnitError(
+            f"{text!r} is {_kind(kinds[0])}, and {unit!r} is a unit of {_kind(_kinds_of(wanted, text)[0])};"
+            " expected two units of one kind"
+        )
+    value, weighs = _converted(value, spelled, kind, text, "the number"), _weighs(spelled, kind)
+    if not wanted:
+        return UnitConversion(text, value, kind, weighs)
+    reciprocal = _RECIPROCAL_SPEED.match(wanted)
+    if reciprocal is None:
+        return UnitConversion(
+            text, value / factor(wanted, kind, unit), unit, weighs is not _weighs(wanted, kind)
+        )
+    if value == 0:
+        raise UnitError(f"{text!r} has no {unit}; expected a speed above 0")
+    return UnitConversion(text, math.radians(float(reciprocal["angle"])) / value, unit, False)
+
+
+def _kinds_of(spelled: str, text: str) -> list[str]:
+    """The SI units of what a unit may be of, the likeliest first; itself where it is of nothing usual."""
+    if _RECIPROCAL_SPEED.match(spelled):
+        return ["rad/s"]
+    factor(spelled, spelled, "the conversion", text)  # an error where it is no unit at all
+    kinds = []
+    for kind in _KINDS:
+        with contextlib.suppress(UnitError):
+            factor(spelled, kind, "the conversion", text)
+            kinds.append(kind)
+    return kinds or [spelled]
+
+
+def _weighs(spelled: str, unit: str) -> bool:
+    """Whether a mass stands for its weight in a unit, as in kg cm for N m."""
+    return not _RECIPROCAL_SPEED.match(spelled) and _ratio(_plain(spelled), unit, spelled, "the unit")[1]
+
+
 _ANGULAR = re.compile(r"rad|deg|rev|turn|rpm|rps|arc|min-1|cycle")
 
 
-def factor(spelled: str, unit: str, entry: str) -> float:
+def factor(spelled: str, unit: str, entry: str, text: str = "") -> float:
     """What one of a unit is in SI.
 
     Args:
         spelled: as a log spells it: "deg", "ms", "RPM".
         unit: the SI unit.
         entry: what it is, for errors.
+        text: the number with its unit, for errors.
 
     Returns:
         The factor.
@@ -172,20 +310,21 @@ def factor(spelled: str, unit: str, entry: str) -> float:
         UnitError: it is no unit, or of another kind.
     """
     plain = {"1/min": "rpm", "/min": "rpm", "min^-1": "rpm"}.get(_plain(spelled), _plain(spelled))
-    if plain == unit:
+    if plain == unit and unit in _KINDS:
         return 1.0
-    if unit.startswith("rad") and not _ANGULAR.search(
-        plain.lower()
-    ):  # a count or a percentage has no dimension either, but is no angle
+    angular = _ANGULAR.search(plain.lower()) is not None
+    if angular != unit.startswith("rad") and (not angular or unit in ("Hz", "1")):
+        # a count or a percentage has no dimension either, but is no angle; and a turn a second is no hertz
         raise UnitError(
-            f"{entry} is in {spelled!r}, which is not {_kind(unit)}; expected a unit such as"
-            f" {'deg' if unit == 'rad' else _example(unit)!r}"
+            f"{entry} is {f'{text!r}' if text else f'in {spelled!r}'}, which is not {_kind(unit)}; expected a"
+            f" unit such as {'deg' if unit == 'rad' else _example(unit)!r}"
         )
+    shown = text or spelled
     try:
-        return _factor(plain, unit, spelled, entry)
+        return _ratio(plain, unit, shown, entry)[0]
     except UnitError as error:
         try:
-            return _factor(plain.lower(), unit, spelled, entry)  # "RPM", "Second", "DEG"
+            return _ratio(plain.lower(), unit, shown, entry)[0]  # "RPM", "Second", "DEG"
         except UnitError:
             raise error from None
 
@@ -235,32 +374,34 @@ def _units() -> Any:
 
 
 @functools.lru_cache(maxsize=512)
-def _factor(spelled: str, unit: str, text: str, entry: str) -> float:
-    """What one of the spelled unit is in the SI unit."""
+def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]:
+    """What one of the spelled unit is in the SI unit, and whether a mass stands for its weight in it."""
     units = _units()
     if unit == "degC":  # an absolute temperature: only its own scale is accepted
         if spelled in ("degC", "C"):
-            return 1.0
+            return 1.0, False
         raise UnitError(f"{entry} is {text!r}; expected a temperature in degC")
-    wanted = units.parse_expression(_spell(unit)) if unit != "1" else units.Quantity(1.0)
     given = units.Quantity(1.0)
     if spelled:
         try:
-            given = units.Quantity(1.0) * units.parse_expression(_spell(spelled))
+            given = given * units.parse_expression(_spell(spelled))
         except Exception:  # pint raises many kinds; the text is simply not a unit
             near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
             hint = (
                 f"; did you mean {near[0]!r}?"
                 if near
                 else f"; expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
+                if unit in _KINDS
+                else "; expected one such as 'N*m' or 'rpm'"
             )
             raise UnitError(f"unknown unit {spelled!r} in {text!r} for {entry}{hint}") from None
+    wanted = units.Quantity(1.0) * (units.parse_expression(_spell(unit)) if unit != "1" else 1.0)
     for scale in (1.0, GRAVITY):
         if scale != 1.0:  # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
             given = given * units.Quantity(GRAVITY, "m/s**2")
         ratio = given / wanted
         if ratio.check("[]"):
-            return float(ratio.to_base_units().magnitude)
+            return float(ratio.to_base_units().magnitude), scale != 1.0
     raise UnitError(
         f"{entry} is {text!r}, which is not {_kind(unit)}; expected a unit such as {_example(unit)!r}"
     )
@@ -271,6 +412,7 @@ def _spell(unit: str) -> str:
     unit = re.sub(r"(?<=[A-Za-z)])\s*\^\s*(?=-?\d)", "**", unit.strip())
     unit = re.sub(r"([A-Za-z])([23])(?![\d.])", r"\1**\2", unit)
     unit = re.sub(r"\b(k?g)(c?m)(?=\*\*2)", r"\1 \2", unit)  # "gcm2" is g cm^2
+    unit = re.sub(r"(?<=[A-Za-z])[.-](?=[A-Za-z])", " ", unit)  # "kg-cm", "kgf.cm"
     words = re.split(r"(\s*[*/()]\s*|\s+|\*\*-?\d+)", unit)
     spelled = []
     for word in words:
@@ -310,8 +452,15 @@ _KINDS = {
     "kg": ("a mass", "g"),
     "W": ("a power", "W"),
     "1/K": ("a temperature coefficient", "1/K"),
-    "1": ("a plain number", "1"),
+    "1": ("a plain number", "%"),
     "1/rad": ("a gain per radian", "1/rad"),
+    "m": ("a length", "mm"),
+    "m/s": ("a speed along a line", "mm/s"),
+    "m/s^2": ("an acceleration", "m/s^2"),
+    "rad/s^2": ("an angular acceleration", "rad/s^2"),
+    "N": ("a force", "N"),
+    "Hz": ("a frequency", "Hz"),
+    "N m/rad": ("a stiffness", "N*m/rad"),
 }
 
 

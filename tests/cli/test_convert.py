@@ -151,7 +151,7 @@ def test_strict_ends_with_1_where_there_are_findings():
 @pytest.mark.parametrize(
     ("words", "kind", "text"),
     [
-        (("constants", "--speed-constant", "300"), BackemfError, "speed_constant is '300', without a unit"),
+        (("constants", "--speed-constant", "300 V"), BackemfError, "speed_constant is '300 V', which is not"),
         (("constants", "neo", "--resistance", "1 ohm"), InvalidValue, "--resistance and 'neo' are given"),
         (("constants", "--voltage", "12 A"), BackemfError, "--voltage is '12 A', which is not a voltage"),
         (

@@ -30,7 +30,7 @@ def test_every_reading_of_python_is_a_command():
 
 
 def test_a_number_is_printed_with_error_interval_assumption_and_remedy():
-    printed = run("no-load", "--voltage", "3,6,9,12", "--speed", "5,10.1,15,20", "--resistance", "2")
+    printed = run("no-load", "--voltage", "3.00,6,9,12", "--speed", "5,10.10,15,20", "--resistance", "2")
     assert printed.splitlines()[0].startswith("K + R f_v / K = 0.6012 +- 0.0032 V s/rad")
     assert "95 %: " in printed
     assert "assumed: steady speeds" in printed

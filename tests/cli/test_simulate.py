@@ -154,7 +154,7 @@ def test_a_sweeps_picture_names_its_runs_and_energy():
     ("words", "said"),
     [
         (("sg90", *STEP), "sg90 has no rotor inertia, and nothing is attached to it; say what the output"),
-        (("mx-106/m6", "--command", "step size=1V"), "size of step is in 'V', which is not an angle"),
+        (("mx-106/m6", "--command", "step size=1V"), "size of step is '1V', which is not an angle"),
         (("mx-106/m6", "--command", "stp size=1"), "unknown command 'stp'; did you mean 'step'?"),
         (("mx-106/m6", *STEP, "--vary", "drive.proportinal=1,2"), "did you mean 'drive.proportional'?"),
         (("mx-106/m6", *STEP, "--vary", "drive.proportional"), "expected PATH=VALUE,VALUE"),

@@ -124,7 +124,9 @@ def test_strict_ends_with_one_where_there_are_findings():
     assert typed("datasheet", "st-3215-c047").returncode == 0
     assert typed("datasheet", "st-3215-c047", "--strict").returncode == 1
     assert (
-        typed("measure", "slip", "--mass", "0.33", "--length", "0.15", "--angle", "60", "--strict").returncode
+        typed(
+            "measure", "slip", "--mass", "0.33", "--length", "0.15", "--angle", "60deg", "--strict"
+        ).returncode
         == 0
     )
 

@@ -222,7 +222,10 @@ def test_what_a_reading_needs_is_lent_by_the_others():
         ({"resistance": {"current": [1, 2]}}, "[resistance] lacks voltage; expected current, voltage"),
         ({"resistance": {"amps": [1, 2]}}, "unknown entry of [resistance] 'amps'"),
         ({"resistance": 3}, "[resistance] is 3; expected its numbers by name"),
-        ({"fall": {"mass": 1, "length": 1, "angle": 64}}, "angle is 64, without a unit; expected"),
+        (
+            {"fall": {"mass": 1, "length": 1, "angle": 64}},
+            "angle is 64 rad; expected at most 3.14, half a turn: degrees are written as 64deg",
+        ),
         ({"resistance": {"current": "1, 2 V", "voltage": [1, 2]}}, "'V'"),
         ({"stated": {"motor.resistence": 2}}, "unknown constant 'motor.resistence'"),
         ({"stated": {"motor.resistance": "two"}}, "motor.resistance is 'two'; expected a number in ohm"),
@@ -295,7 +298,7 @@ def test_the_file_shown_beside_the_table_works():
 
 
 def test_an_angle_that_was_not_read_is_refused():
-    with pytest.raises(be.BackemfError, match=r"angle_error is 5730 deg; expected at most 90 deg"):
+    with pytest.raises(be.BackemfError, match=r"angle_error is 100 rad; expected at most 0.39"):
         be.measure.slip(mass=0.33, length=0.15, angle=1.0, angle_error=100.0)
 
 

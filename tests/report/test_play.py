@@ -29,7 +29,7 @@ def places(tmp_path_factory):
     for name, scene in {
         "parts": playground(PARTS),
         "sg90": lessons.sg90(),
-        "friction": lessons.friction(),
+        **{name: lesson() for name, lesson in lessons.LESSONS.items() if name != "sg90"},
     }.items():
         (folder / f"{name}.html").write_text(made(scene), encoding="utf-8")
     return folder
@@ -191,7 +191,7 @@ def test_a_wrong_address_is_a_sentence(look, fragment, said):
     assert curve(page)
 
 
-@pytest.mark.parametrize("name", ["parts", "sg90", "friction"])
+@pytest.mark.parametrize("name", ["parts", *lessons.LESSONS])
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_it_reads_on_every_screen(look, name, width, scheme):
     page = look(name, width=width, scheme=scheme)
@@ -199,6 +199,9 @@ def test_it_reads_on_every_screen(look, name, width, scheme):
     unnamed = "[...document.querySelectorAll('input, select')].filter((e) => !e.labels.length).length"
     assert page.evaluate(unnamed) == 0
     assert page.evaluate("[...document.querySelectorAll('svg')].every((s) => s.getAttribute('aria-label'))")
+    axes = page.locator("text.axis").all_text_contents()
+    assert "time [s]" in axes
+    assert all(re.fullmatch(r".+ \[.+\]", axis) for axis in axes)
     light = """(() => { const n = (c) => { const [r, g, b] = c.match(/[0-9.]+/g).map(Number);
         return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255; };
         return [n(getComputedStyle(document.body).backgroundColor),
@@ -273,3 +276,94 @@ def test_every_part_has_a_bench_of_its_size(every):
         ]
         for load in lifted:  # a quarter of it, to the nearest of 1, 2 and 5
             assert 0.25 / 1.6 < abs(load) / stall < 0.25 * 1.6
+
+
+def line(page) -> np.ndarray:
+    """The torque-speed line that a page draws forwards, as (speed [rad/s], torque [N m]) by its ticks."""
+    picture = page.locator(".play svg").last
+    d = picture.locator("path.c2").get_attribute("d")
+    points = np.array([[float(x) for x in p.split(",")] for p in re.split("[ML]", d)[1:]])[:12]
+    texts = picture.locator("text.tick:not(.axis)").evaluate_all(
+        "(all) => all.map((t) => [t.textContent, t.getAttribute('text-anchor'), +t.getAttribute('x'),"
+        " +t.getAttribute('y')])"
+    )
+    along = [(float(t), x) for t, anchor, x, _ in texts if anchor == "middle"]
+    up = [(float(t), y - 4) for t, anchor, _, y in texts if anchor == "end"]
+    read = [
+        np.poly1d(np.polyfit([place for _, place in marks], [value for value, _ in marks], 1))
+        for marks in (along, up)
+    ]
+    return np.stack([read[0](points[:, 0]), read[1](points[:, 1])], axis=1)
+
+
+def test_the_torque_speed_line_follows_the_sliders(look):
+    """Of a motor at 12 V behind gears: N K V / R at rest, and V / (N K) without torque."""
+    for N, R in ((10.0, 2.0), (40.0, 2.0), (10.0, 4.0)):
+        drawn = line(look("ratio", f"#gearbox.ratio={N}&motor.resistance={R}"))
+        still, fast = drawn[0], drawn[-1]
+        assert still[1] == pytest.approx(N * 0.02 * 12.0 / R, rel=0.01)  # a pixel of a hundred
+        assert fast[0] == pytest.approx(12.0 / (N * 0.02), rel=0.01)
+        assert abs(fast[1]) < 0.01 * still[1]
+    assert "most at 12 V" in look("ratio").locator(".play h2").last.inner_text()
+    dear = look("parts", "#variant=maxon-re-25-118743&motor.resistance=5")
+    assert line(dear)[0, 1] > 0
+
+
+def ask(page, text: str, k: int = 0, button: int = 0) -> str:
+    place = page.locator(".question").nth(k)
+    place.locator("input").fill(text)
+    place.locator("button").nth(button).click()
+    return place.locator("[role=status]").inner_text()
+
+
+def soonest(actuator: be.Actuator, bench: be.bench.Flywheel) -> float:
+    """The ratio at which half a turn takes least, by the library, over a fine grid."""
+    t = np.linspace(0, 0.8, 801)
+    ratios = np.geomspace(4, 60, 81)
+    times = []
+    for N in ratios:
+        run = be.simulate(
+            actuator.replace(**{"gearbox.ratio": N}), bench, be.signal.step(12.0, at=0.08), time=t
+        )
+        times.append(np.interp(math.pi, run.position, t))
+    return float(ratios[np.argmin(times)])
+
+
+def test_the_answers_are_those_of_the_library(look):
+    scene = lessons.ratio()
+    one = scene.variants[0]
+    for J in (2e-3, 8e-3):
+        best = soonest(one.actuator, be.bench.Flywheel(inertia=J))
+        page = look("ratio", f"#bench.inertia={J}")
+        assert ask(page, f"{best:.3g}").startswith("Yes. The model says"), (J, best)
+        assert "too large" in ask(page, f"{2 * best:.3g}")
+        assert "too small" in ask(page, f"{best / 2:.3g}")
+        said = float(re.search(r"says (\d+(?:\.\d+)?)", ask(page, "", button=1))[1])
+        assert said == pytest.approx(best, rel=0.05)  # steps of the grid are 3.4 %
+    page = look("ratio")
+    assert ask(page, "") == "Type a number first."
+
+
+def test_volts_per_speed_and_per_acceleration_are_the_closed_forms(look):
+    """kV = N K + R b / (N K), kA = R J / (N K), at the output and with the rotor in J."""
+    N, K, R, b, J = 20.0, 0.02, 2.0, 1e-4, 5e-3 + 20.0**2 * 2e-6
+    page = look("feedforward")
+    kV, kA = N * K + R * b / (N * K), R * J / (N * K)
+    assert f"The model says {kV:.3g} V s/rad" in ask(page, f"{kV:.4g}")
+    assert f"The model says {kA:.2g} V s\u00b2/rad" in ask(page, f"{kA:.4g}", 1)
+    assert "too large" in ask(page, f"{1.2 * kA:.4g}", 1)
+
+
+def test_an_integral_that_stops_at_the_limit_may_be_larger(look):
+    """And both answers hold in the library: just within three degrees, and beyond with a tenth more."""
+    found = {}
+    for one in lessons.windup().variants:
+        said = ask(look("windup", f"#variant={one.key}"), "", button=1)
+        found[one.key] = k = float(re.search(r"says (\d+(?:\.\d+)?)", said)[1])
+        t = np.linspace(0, 4.0, 801)
+        for share, within in ((0.95, True), (1.1, False)):
+            actuator = one.actuator.replace(**{"drive.volts_per_radian_second": share * k})
+            run = be.simulate(actuator, one.benches["pendulum"], be.signal.step(one.size, at=0.4), time=t)
+            beyond = math.degrees(float(run.position.max()) - one.size)
+            assert (beyond <= 3.0) is within, (one.key, share, beyond)
+    assert found["stops"] > 1.2 * found["winds"]

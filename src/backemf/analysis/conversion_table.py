@@ -179,13 +179,12 @@ def si(value: float | str | None, unit: str, name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, str):
-        printed = units.parse(value, unit, name)
-        if "rad" in unit and printed.value and not _ANGLE.search(value):
+        text, value = value, units.si(value, unit, name)
+        if "rad" in unit and value and units.has_unit(text) and not _ANGLE.search(text):
             raise InvalidValue(
-                f"{name} is {value!r}, which has no angle in it; expected a unit of {unit}, with rad, deg or"
+                f"{name} is {text!r}, which has no angle in it; expected a unit of {unit}, with rad, deg or"
                 " rev written out"
             )
-        value = printed.value
     if not is_number(value) or value != value or abs(value) == float("inf"):
         raise InvalidValue(f"{name} is {value!r}; expected a finite number in {unit}, or text with its unit")
     return float(value)

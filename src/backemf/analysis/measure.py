@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,15 +20,16 @@ import numpy as np
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..options import option, options
-from ..physics.maths import is_number
 from ..tables import NotebookDisplay, Overview, number
+from ..units import factor, rounding, si
 from . import electrical, torque, transients
-from .measurement import Measurement, estimate, known_number as known
+from .measurement import Measurement, TypedColumn, estimate, known_number as known, measure_typed
 from .routes import CONSTANTS, K_E, K_T, combine, compare_motor_constants, contradict, disagreements
 
 LOGS = ("log", "slow", "fast")
 """What is a recording."""
 COLUMNS = {
+    "scale": "N",
     "current": "A",
     "voltage": "V",
     "speed": "rad/s",
@@ -44,6 +44,8 @@ COLUMNS = {
     "directions": "1",
 }
 """Units of what is read several times."""
+COUNTED = ("register", "directions")
+"""Of these, what is a whole number and not rounded."""
 KNOWN = {
     "resistance": "ohm",
     "torque_constant": "N m/A",
@@ -51,6 +53,8 @@ KNOWN = {
     "coulomb": "N m",
     "inertia": "kg m^2",
     "added": "kg m^2",
+    "arm": "m",
+    "supply": "V",
 }
 """Units of what is known from elsewhere, with its error."""
 PLAIN = {
@@ -74,7 +78,7 @@ PLAIN = {
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _KNOWN = re.compile(
     rf"\s*(?P<value>{_NUMBER})\s*(?:(?:\+-|\u00b1)\s*(?P<error>{_NUMBER})\s*(?P<share>%)?)?\s*(?P<unit>[^\d\s+].*?)?"
-    rf"(?:\s*(?:\+-|\u00b1)\s*(?P<later>{_NUMBER})\s*(?P<part>%)?.*)?\s*"
+    rf"(?:\s*(?:\+-|\u00b1)\s*(?P<later>{_NUMBER})\s*(?P<part>%|[^\d\s+].*?)?)?\s*"
 )
 
 
@@ -85,10 +89,12 @@ def known_number(text: str, unit: str, entry: str) -> float | tuple[float, float
         raise InvalidValue(f"{entry} is {text!r}; expected a number in {unit}, such as 2.1 or '2.1 +- 0.05'")
     scale = _scale(match["unit"], unit, entry)
     value = float(match["value"]) * scale
-    error, share = match["error"] or match["later"], match["share"] or match["part"]
+    error, behind = match["error"] or match["later"], match["share"] or match["part"]
     if error is None:
         return value
-    return value, abs(value) * float(error) / 100.0 if share else float(error) * abs(scale)
+    if behind and behind != "%":
+        return value, float(error) * abs(_scale(behind, unit, entry))
+    return value, abs(value) * float(error) / 100.0 if behind else float(error) * abs(scale)
 
 
 def column(text: str, unit: str, entry: str) -> list[float]:
@@ -101,17 +107,28 @@ def column(text: str, unit: str, entry: str) -> list[float]:
     if last is not None and last[2]:
         scale, parts[-1] = _scale(last[2], unit, entry), last[1]
     try:
-        numbers = [float(part) * scale for part in parts]
+        numbers = TypedColumn(float(part) * scale for part in parts)
     except ValueError:
         raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas") from None
+    if entry not in COUNTED:
+        numbers.half = min(rounding(part) for part in parts) * abs(scale)
     return numbers
+
+
+class TypedNumber(float):
+    """A number of a file, with its digits."""
+
+    def __new__(cls, text: str) -> TypedNumber:
+        number = super().__new__(cls, text)
+        number.typed = text
+        return number
+
+    typed: str
 
 
 def _scale(spelled: str | None, unit: str, entry: str) -> float:
     if not spelled or spelled.strip() == unit or spelled.strip() in ("nan", "inf"):
         return 1.0
-    from ..units import factor
-
     return factor(spelled.strip(), unit, entry)
 
 
@@ -120,14 +137,16 @@ def argument(name: str, given: Any) -> Any:
     match given:
         case str() if name in COLUMNS:
             return column(given, COLUMNS[name], name)
+        case list() if name in COLUMNS and any(hasattr(value, "typed") for value in given):
+            return column(
+                ",".join(getattr(value, "typed", str(value)) for value in given), COLUMNS[name], name
+            )
         case str() if name in KNOWN:
             return known_number(given, KNOWN[name], name)
         case list() if name in KNOWN:
             return tuple(given)
         case str() if name in PLAIN:
-            return float(np.ravel(known_number(given, PLAIN[name], name))[0])
-    if name == "angle" and is_number(given):
-        raise InvalidValue(f"angle is {given!r}, without a unit; expected text such as '{given:g} deg'")
+            return si(given, PLAIN[name], name)
     return given
 
 
@@ -139,7 +158,7 @@ def reading_options(reading: str, base: type[Any]) -> type[Any]:
         base: a class of options that every reading has.
 
     Returns:
-        A class of options: readings and known numbers as text with a unit, angles in degrees.
+        A class of options: readings and known numbers as text, others as numbers; all with a unit, or in SI.
     """
     function = READINGS[reading]
     texts = dict(
@@ -163,16 +182,11 @@ def reading_options(reading: str, base: type[Any]) -> type[Any]:
             text = f"{what} [{unit}; '2.1 +- 0.05' says how well it is known."
         else:
             kinds[name] = "int" if kind == "int" else "float | None" if default is None else "float"
-            if optional:
-                spelled["default"] = _in_degrees(name, default)
-            text = text.replace("[rad]", "[deg]")
+            spelled |= {"default": default} if optional else {}
+            spelled["unit"] = PLAIN.get(name, COLUMNS.get(name))
         fields[name] = option(help=text, **spelled)
     title = "".join(word.title() for word in reading.split("-"))
     return options(type(f"{title}Options", (base,), {**fields, "__annotations__": kinds}))
-
-
-def _in_degrees(name: str, value: Any) -> Any:
-    return math.degrees(value) if PLAIN.get(name) == "rad" and value is not None else value
 
 
 def typed_arguments(given: Mapping[str, Any], read: Callable[[str], Any]) -> dict[str, Any]:
@@ -191,8 +205,6 @@ def typed_arguments(given: Mapping[str, Any], read: Callable[[str], Any]) -> dic
             continue
         if name in LOGS:
             arguments[name] = read(value)
-        elif PLAIN.get(name) == "rad":
-            arguments[name] = math.radians(value)
         else:
             arguments[name] = argument(name, value)
     return arguments
@@ -350,7 +362,7 @@ class _Bench:
         ]
         if missing:
             raise MissingValue(f"[{reading}] lacks {', '.join(missing)}; expected {', '.join(wanted)}")
-        m = function(**arguments)
+        m = measure_typed(function, arguments)
         if lent:
             m = replace(m, assumption=f"{m.assumption}; {lent}")
         label = str(given.get("label") or m.route or reading)
@@ -424,13 +436,28 @@ def read_readings(path: Path | str) -> Mapping[str, Any]:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+        if path.suffix.lower() == ".json":
+            content = json.loads(text, parse_float=TypedNumber)
+        else:
+            content = tomllib.loads(text, parse_float=TypedNumber)
     except FileNotFoundError:
         raise InvalidValue(f"there is no file {str(path)!r}; expected readings in TOML or JSON") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidValue(f"{path}: not TOML or JSON that can be read: {error}") from None
     if not isinstance(content, dict):
         raise InvalidValue(f"{path}: expected readings by name, such as [resistance]")
+    return {name: _with_digits(readings) for name, readings in content.items()}
+
+
+def _with_digits(content: Any) -> Any:
+    """What a file says, its whole numbers with their digits too."""
+    match content:
+        case dict():
+            return {name: _with_digits(value) for name, value in content.items()}
+        case list():
+            return [_with_digits(value) for value in content]
+        case int() if type(content) is int:
+            return TypedNumber(str(content))
     return content
 
 
@@ -456,11 +483,11 @@ class Measure:
     """A constant with its error from a bench reading, each by its own name:
     `be.measure.resistance(current, voltage)`, or `be.measure("resistance", current, voltage)`.
 
-    fall, slip, resistance, current_step, impedance, back_emf, torque_constant, no_load, no_load_current,
-    firmware_gain, coast_down, inertia, run_up, acceleration, inverse_dynamics, thermal, backlash; and
-    `constants`, which compares several. The answer has a value, its standard error and its 95 % interval, or
-    bounds; what was assumed, what would sharpen it, findings, further numbers of the same reading (`others`),
-    and a picture (`plot`).
+    fall, slip, resistance, current_step, impedance, back_emf, torque_constant, stall_torque, no_load,
+    no_load_current, firmware_gain, coast_down, inertia, run_up, acceleration, inverse_dynamics, thermal,
+    backlash; and `constants`, which compares several. The answer has a value, its standard error and its 95 %
+    interval, or bounds; what was assumed, what would sharpen it, findings, further numbers of the same
+    reading (`others`), and a picture (`plot`).
     """
 
     fall = staticmethod(torque.fall)
@@ -470,6 +497,7 @@ class Measure:
     current_step = staticmethod(electrical.current_step)
     back_emf = staticmethod(electrical.back_emf)
     torque_constant = staticmethod(torque.torque_constant)
+    stall_torque = staticmethod(torque.stall_torque)
     no_load = staticmethod(torque.no_load)
     no_load_current = staticmethod(torque.no_load_current)
     firmware_gain = staticmethod(electrical.firmware_gain)
@@ -489,11 +517,11 @@ class Measure:
             raise UnknownName("reading", reading, READINGS)
         function: Callable[..., Measurement] = READINGS[name]
         try:
-            inspect.signature(function).bind(*given, **named)
+            arguments = inspect.signature(function).bind(*given, **named).arguments
         except TypeError as error:
             wanted = ", ".join(inspect.signature(function).parameters)
             raise InvalidValue(f"measure({reading!r}): {error}; expected {wanted}") from None
-        return function(*given, **named)
+        return measure_typed(function, arguments)
 
 
 measure = Measure()

@@ -194,6 +194,52 @@ def estimate(
     )
 
 
+class TypedColumn(list[float]):
+    """Readings that somebody typed, in SI, and half a unit of their last digit: that of the finest of them,
+    for a meter shows as many digits in each and people leave zeros out."""
+
+    half: float = 0.0
+
+
+def measure_typed(function: Callable[..., Measurement], arguments: Mapping[str, Any]) -> Measurement:
+    """A reading's answer whose errors are no smaller than the rounding of what was typed leaves them.
+
+    Args:
+        function: of the reading.
+        arguments: by name, in SI; those that are a `TypedColumn` are rounded.
+
+    Returns:
+        The answer. A number's error is at least what roundings of every reading, each on its own and alike
+        likely over the whole digit, come to; bounds stay as they are.
+    """
+    measured = function(**arguments)
+    found: dict[str, Measurement] = {"": measured, **measured.others}
+    squares, most = dict.fromkeys(found, 0.0), dict.fromkeys(found, 0.0)
+    for name, column in arguments.items():
+        half = getattr(column, "half", 0.0)
+        for k in range(len(column)) if half else ():
+            moved = [*column[:k], column[k] + 0.1 * half, *column[k + 1 :]]
+            try:
+                other = function(**{**arguments, name: moved})
+            except InvalidValue:
+                continue
+            for key, m in {"": other, **other.others}.items():
+                if key in found and m.value is not None and found[key].value is not None:
+                    far = 10.0 * abs(m.value - float(found[key].value or 0.0))
+                    squares[key], most[key] = squares[key] + far**2 / 3.0, most[key] + far
+    floored = {k: _with_floor(m, math.sqrt(squares[k]), most[k]) for k, m in found.items()}
+    return replace(floored.pop(""), others=floored)
+
+
+def _with_floor(m: Measurement, error: float, most: float) -> Measurement:
+    """The number with at least an error, and an interval as wide as that makes it, which ends at `most`."""
+    if m.value is None or m.error is None or m.low is None or m.high is None or m.error >= error:
+        return m
+    far = max(min(1.959964 * error, most), 0.5 * (m.high - m.low))
+    said = "; ".join(filter(None, (m.assumption, "the readings are rounded as they were typed")))
+    return replace(m, error=error, low=m.value - far, high=m.value + far, assumption=said)
+
+
 Column = Sequence[float] | np.ndarray
 """What was read several times."""
 Known = float | tuple[float, float] | Measurement

@@ -243,6 +243,91 @@ def torque_constant(
     return _bound(measurement, tau, i, R, static, slope)
 
 
+def stall_torque(
+    scale: Column,
+    *,
+    arm: Known,
+    current: Column | None = None,
+    supply: Known | None = None,
+    static: float | None = None,
+) -> Measurement:
+    """Stall torque from what a lever presses on a scale with, the drive full on and the output held.
+
+    tau = F l; with the stall currents K_t = tau / i, and with the volts R = V / i. A scale that shows
+    kilograms is welcome: "1.2, 1.3 kg" are their weight.
+
+    Args:
+        scale: What the scale showed [N].
+        arm: Lever arm, from the axis to the scale [m].
+        current: Stall currents, one for each reading [A].
+        supply: Voltage at the motor [V].
+        static: Static friction [N m]: K_t is then bounds.
+
+    Returns:
+        The stall torque [N m] at the output; with currents also K_t there, and R where the volts are given.
+    """
+    (F,) = columns(1, scale=scale)
+    l = known_number("arm", arm)
+    pressed = regress(np.ones((len(F), 1)), F).of(0, "force", "N")
+    tau = derive("stall torque", "N m", lambda F, l: F * l, pressed, l)
+    others: dict[str, Measurement] = {}
+    if current is not None:
+        _, i = columns(1, scale=F, current=current)
+        if not i.all():
+            raise InvalidValue("a current is 0; expected the currents of the stalled motor")
+        drawn = regress(np.ones((len(i), 1)), i).of(0, "stall current", "A")
+        ratio = regress(np.ones((len(i), 1)), F / i).of(0, "force per current", "N/A")
+        others["current"] = drawn
+        others["torque_constant"] = _stall_constant(
+            derive("K", "N m/A", lambda k, l: k * l, ratio, l), static, i
+        )
+        if supply is not None:
+            V = known_number("supply", supply)
+            others["resistance"] = derive("motor.resistance", "ohm", lambda i, V: V / i, drawn, V)
+    elif static is not None or supply is not None:
+        raise MissingValue("--static and --supply tell K_t and R from the stall current; give --current too")
+    made = replace(
+        tau,
+        route="stall-torque",
+        others=others,
+        shown=_pressed_plot(F, tau, float(l.value or 0.0)),
+        assumption="the lever stood square to the scale, and the winding had not warmed up yet",
+        sharpen="short pulls, with pauses to cool; both directions: half their difference is friction",
+    )
+    return judge(made, remedy="check the sign of the scale's reading").noting(
+        blind(made), *(f for other in others.values() for f in other.findings)
+    )
+
+
+def _stall_constant(K: Measurement, static: float | None, i: np.ndarray) -> Measurement:
+    """K_t of a stalled motor: a value where friction takes nothing, bounds where it may take some."""
+    if static is None:
+        words = "friction takes nothing of it: K_t is larger by what friction takes, over the current"
+        return judge(replace(K, name="motor.torque_constant", assumption=words), remedy="check the signs")
+    known_number("static", static, zero=True)
+    far = K.factor * (K.error or 0.0) + static / float(np.min(np.abs(i)))
+    value = float(K.value or 0.0)
+    words = "friction at rest lies anywhere within +-f_s"
+    return Measurement(
+        name="motor.torque_constant", unit=K.unit, low=value - far, high=value + far, assumption=words
+    )
+
+
+def _pressed_plot(F: np.ndarray, tau: Measurement, arm: float) -> PlotData:
+    """Torque of each reading, and their mean."""
+    x = np.arange(1.0, len(F) + 1.0)
+    ends = np.array([0.5, len(F) + 0.5])
+    band = {"low": np.full(2, tau.low), "high": np.full(2, tau.high)} if tau.low is not None else {}
+    line = FittedCurve(x=ends, y=np.full(2, tau.value), label="stall torque", **band)
+    return PlotData(
+        x_label="reading [1]",
+        y_label="torque [N m]",
+        readings=(Readings(x=x, y=F * arm),),
+        curves=(line,),
+        fitted=False,
+    )
+
+
 def _loads(
     load: Column, voltage: Column | None, current: Column | None, resistance: Known | None
 ) -> tuple[str, np.ndarray, np.ndarray, Measurement | None]:
@@ -399,8 +484,10 @@ def _arm(mass: float, length: float, arm_mass: float, angle: float, gravity: flo
     """The arm, once all that was read makes sense."""
     known_number("mass", mass)
     known_number("length", length)
-    if not math.isfinite(angle):
-        raise InvalidValue(f"angle is {angle!r}; expected a finite number")
+    if not abs(angle) <= math.pi:
+        raise InvalidValue(
+            f"angle is {angle:g} rad; expected at most 3.14, half a turn: degrees are written as {angle:g}deg"
+        )
     if not 0 <= arm_mass < math.inf:
         raise InvalidValue(f"arm_mass is {arm_mass!r}; expected 0 or more")
     return Pendulum(mass=mass, length=length, arm_mass=arm_mass, gravity=gravity)
@@ -475,13 +562,15 @@ def slip(
         The static friction at the output [N m].
 
     Raises:
-        InvalidValue: where the angle is not known to 90 degrees.
+        InvalidValue: where the angle is not known to 22 degrees.
     """
     moment = float(_arm(mass, length, arm_mass, angle, gravity).moment())
     known_number("angle_error", angle_error, zero=True)
-    if angle_error > math.pi / 2:
-        text = f"{math.degrees(angle_error):.4g} deg"
-        raise InvalidValue(f"angle_error is {text}; expected at most 90 deg: beyond that nothing was read")
+    if angle_error > math.pi / 8:
+        raise InvalidValue(
+            f"angle_error is {angle_error:.4g} rad; expected at most 0.39: degrees are"
+            f" written as {angle_error:g}deg"
+        )
     # to second order, so that an arm that slips near the horizontal, where cos is flat, has an error too
     bent = math.hypot(math.sin(angle) * angle_error, math.cos(angle) * angle_error**2 / math.sqrt(2.0))
     f_s = estimate("friction.static", "N m", moment * abs(math.cos(angle)), (moment * bent) ** 2)

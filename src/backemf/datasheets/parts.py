@@ -59,7 +59,7 @@ def sheet(name: str | Path) -> Datasheet:
 @functools.lru_cache(maxsize=64)
 def _shipped_sheet(name: str) -> Datasheet:
     if name not in names():
-        raise UnknownName("part", name, names())
+        raise UnknownName("part", name, names(), "`backemf catalog`")
     text = (_folder() / f"{name}.toml").read_text(encoding="utf-8")
     return Datasheet.parse(text, f"{name}.toml")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,7 +32,7 @@ def with_limits(given: Sequence[str] | None, before: Any) -> Any:
         given: such as ["current=2A", "position-low=-1rad"].
         before: the `SafetyLimits` that hold otherwise.
     """
-    from ..units import parse
+    from ..units import si
 
     values: dict[str, float] = {}
     for text in given or ():
@@ -42,13 +41,7 @@ def with_limits(given: Sequence[str] | None, before: Any) -> Any:
             raise UnknownName("limit", name, LIMIT_UNITS)
         if not equals or not word:
             raise InvalidValue(f"--limit is {text!r}; expected NAME=VALUE, such as current=2A")
-        try:
-            value = float(word)
-        except ValueError:
-            value = parse(word, LIMIT_UNITS[name], f"--limit {name}").value
-        if not math.isfinite(value):
-            raise InvalidValue(f"--limit is {text!r}; expected a finite number")
-        values[name.replace("-", "_")] = value
+        values[name.replace("-", "_")] = si(word, LIMIT_UNITS[name], f"--limit {name}")
     return dataclasses.replace(before, **values)
 
 
@@ -79,7 +72,7 @@ def sheet_current(sheet: Datasheet, volts: float | None = None) -> float | None:
 
 def parse_posture(text: str) -> dict[str, float]:
     """ "a=0.5,b=-90deg" -> {"a": 0.5, "b": -1.57...} [rad]."""
-    from ..signal.words import si
+    from ..units import si
 
     stood = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
@@ -126,10 +119,12 @@ class PlanOptions(Options):
         applies_to=ROBOT,
     )
     table: float | None = option(
-        default=None, help="Height of a table in the robot's model [m].", applies_to=ROBOT
+        default=None, help="Height of a table in the robot's model [m].", applies_to=ROBOT, unit="m"
     )
     seconds: float | None = option(
-        default=None, help="How long the motions last together [s]: 20, of a whole robot 120 unless given."
+        default=None,
+        help="How long the motions last together [s]: 20, of a whole robot 120 unless given.",
+        unit="s",
     )
     target: str | Sequence[str] = option(
         default=(),

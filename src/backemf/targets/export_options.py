@@ -97,6 +97,7 @@ class FileOptions(Options):
         default=0.002,
         help="Time step of the target's simulation [s]; with --into it is the model's own.",
         more="A finding says where it cannot hold the model.",
+        unit="s",
         applies_to=FILE,
     )
     integrator: str = option(
@@ -105,9 +106,13 @@ class FileOptions(Options):
         choices=integrator_names,
         applies_to=INTEGRATED,
     )
-    amplitude: float = option(default=0.5, help="Amplitude of the reference motions [rad or m].")
+    amplitude: float = option(
+        default=0.5, help="Amplitude of the reference motions [rad, or m].", unit="rad | m"
+    )
     load: float = option(
-        default=0.25, help="Load in the reference motions: gravity torque as a share of the stall torque."
+        default=0.25,
+        help="Load in the reference motions: gravity torque as a share of the stall torque.",
+        unit="1",
     )
     backlash: bool = option(
         default=False, help="In MuJoCo: carry the gearbox's play as an extra joint.", applies_to=PLAY
@@ -134,6 +139,7 @@ class FileOptions(Options):
         default=None,
         help="BAM's q_offset [rad], from the joint's zero to the recordings'; without it, as the fit or the"
         " file says.",
+        unit="rad",
         applies_to=BAM,
     )
     replay: bool = option(

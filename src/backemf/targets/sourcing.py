@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..datasheets import parts
 from ..errors import InvalidValue
 from ..physics.gearbox import Gearbox
-from ..units import parse
+from ..units import si
 from .sources import read
 
 
@@ -141,8 +141,5 @@ def set_values(actuator: Any, sets: list[str] | None) -> dict[str, float]:
         path, equals, text = (word.strip() for word in words.partition("="))
         if not equals or not path or not text:
             raise InvalidValue(f"--set is {words!r}; expected PATH=VALUE, such as drive.proportional=16")
-        try:
-            values[path] = float(text)
-        except ValueError:
-            values[path] = parse(text, actuator.unit(path), path).value
+        values[path] = si(text, actuator.unit(path), path)
     return values

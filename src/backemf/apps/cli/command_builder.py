@@ -13,18 +13,23 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from ...options import FIGURE, FOLDER, HIDDEN, Answer, CommandSpec, Option, Terminal, options_of
+from ...options import FIGURE, FOLDER, HIDDEN, OWN_UNIT, Answer, CommandSpec, Option, Terminal, options_of
 from .terminal import answer, at_terminal, drawable, inside, keep, making, parse_place
 
 TYPES: dict[str, Any] = {
-    **{"bool": bool, "int": int, "float": float, "str": str, "Path": Path},
-    **{"int | None": int | None, "float | None": float | None, "str | None": str | None},
+    **{"bool": bool, "int": str, "float": str, "str": str, "Path": Path},
+    **{"int | None": str | None, "float | None": str | None, "str | None": str | None},
     "Path | None": Path | None,
     **dict.fromkeys(("Sequence[str]", "Sequence[str] | None", "list[str] | None"), list[str] | None),
-    "tuple[float, float] | None": tuple[float, float] | None,
+    "tuple[float, float] | None": tuple[str, str] | None,
     "list[str]": list[str],
 }
-"""What is typed, by the annotation of a field, or of what its `parse` takes."""
+"""What is typed, by the annotation of a field, or of what its `parse` takes; numbers are text, for a unit may
+stand behind them."""
+WITH_UNIT = "<number[unit]>"
+UNITS_HELP = (
+    "A number alone is in the unit in brackets; another may stand behind it, as in 4.8V or '15 kg cm'."
+)
 
 
 def command(
@@ -50,8 +55,17 @@ def parse_value(kind: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
     for one in (one for one in options_of(kind) if one.cli != HIDDEN):
         word = typed.get(_name(one))
         if word is not None and word != [] and word != one.typed:
-            values[one.name] = word if one.parse is None else one.parse(word)
+            values[one.name] = one.parse(word) if one.parse else _number(one, word) if one.is_number else word
     return values
+
+
+def _number(option: Option, typed: Any) -> Any:
+    """A number or a pair of them, in SI; a default is one already."""
+    if typed == option.default:
+        return typed
+    several = typed if option.annotation.startswith("tuple") else [typed]
+    numbers = tuple(option.number(str(text)) for text in several)
+    return numbers if option.annotation.startswith("tuple") else numbers[0]
 
 
 def _name(option: Option) -> str:
@@ -70,6 +84,10 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     )
     names = (option.cli or option.spelled).split() if option.cli or wanted is bool else ()
     more: dict[str, Any] = {} if option.writes is None else {"parser": parse_place}
+    if option.is_number:
+        bare = "<count>" if option.is_count else "<number>"
+        more["metavar"] = bare if option.is_count or option.unit in ("1", OWN_UNIT) else WITH_UNIT
+        default = str(default) if default not in (None, inspect.Parameter.empty) else default
     if option.cli and not option.cli.startswith("-"):
         shown: Any = typer.Argument(help=option.help)
     else:
@@ -174,4 +192,6 @@ class Verb(TyperCommand):
         return self
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        if any(getattr(param, "metavar", None) == WITH_UNIT for param in self.params):
+            self.epilog = UNITS_HELP
         super(Verb, self.describe()).format_help(ctx, formatter)

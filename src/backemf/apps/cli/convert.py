@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import typer
+from typer.core import TyperGroup
 
 from ...options import Answer, Terminal, option, option_of, options
 from ...targets.export_options import SOURCE_HELP
@@ -35,11 +36,7 @@ class ConvertWords(CommandWords):
         """The supply [V]: with its unit, or a bare number as the other commands take it."""
         from ...analysis.conversion_table import positive
 
-        try:
-            value: float | str | None = None if self.voltage is None else float(self.voltage)
-        except ValueError:
-            value = self.voltage
-        return positive(value, "V", "--voltage")
+        return positive(self.voltage, "V", "--voltage")
 
     def numbers(self, names: str) -> dict[str, Any]:
         """Numbers of a motor by name; refused beside a source that has its own."""
@@ -99,7 +96,7 @@ class FirmwareWords(MotorWords):
         help='Duty per count of the register, such as "0.166 1/rad", where the source does not know it.',
     )
     firmware: str | None = option_of(SupplyWords, "firmware")
-    duty_limit: float | None = option(default=None, help="Largest duty of the firmware, 0 to 1.")
+    duty_limit: float | None = option(default=None, help="Largest duty of the firmware, 0 to 1.", unit="1")
 
 
 @options
@@ -114,7 +111,7 @@ class GainWords(FirmwareWords):
     amperes: str | None = option(default=None, help="Of each motor, such as 7 A/rad.")
     torque: str | None = option(default=None, help="Such as 9 N m/rad, at the output.")
     control: str | None = option_of(ControlWords, "control")
-    ratio: float | None = option(default=None, help=NO_SOURCE)
+    ratio: float | None = option(default=None, help=NO_SOURCE, unit="1")
 
 
 @options
@@ -160,7 +157,7 @@ class IsaacWords(ConvertWords):
     effort_limit: str | None = option(default=None, help="Greatest torque, such as 2 N m.")
     stiffness: str | None = option(default=None, help="Such as 20 N m/rad.")
     damping: str | None = option(default=None, help="Such as 0.5 N m s/rad.")
-    ratio: float = option(default=1.0, help=NO_SOURCE)
+    ratio: float = option(default=1.0, help=NO_SOURCE, unit="1")
     motors: int = option_of(ActuatorWords, "motors")
     firmware: str | None = option_of(SupplyWords, "firmware")
 
@@ -171,7 +168,7 @@ class ConstantsWords(SheetWords, BackEmfWords):
 
     speed_constant: str | None = option(default=None, help="Speed constant, such as 300 rpm/V.")
     friction: str | None = option(default=None, help="Dry friction, such as 2 mN m.")
-    ratio: float = option(default=1.0, help=NO_SOURCE)
+    ratio: float = option(default=1.0, help=NO_SOURCE, unit="1")
     motors: int = option_of(ActuatorWords, "motors")
     side: str = option(default="rotor", help="Where torques and speeds are given: rotor or output.")
 
@@ -358,10 +355,55 @@ def constants(options: ConstantsWords, terminal: Terminal) -> Answer:
     return _answer(made, "constants", _without(chosen, "assumed_gain", "derivative_not_known"))
 
 
+TO = ("to", "into", "as", "->", "=")
+"""Words between a number and the unit that it is wanted in."""
+
+
+@options
+class UnitWords(CommandWords):
+    """What one may ask of `convert NUMBER`."""
+
+    words: list[str] = option(
+        help="A number with its unit, and the unit wanted: 15 kg.cm to N.m.", cli="words"
+    )
+
+
+@command(UnitWords, has_findings=False)
+def units(options: UnitWords, terminal: Terminal) -> Answer:
+    """A number in another unit; without one, in SI. `backemf convert 15 kg.cm to N.m` says the same.
+
+    Example: backemf convert units 15 kg.cm to N.m
+    """
+    from ...tables import number
+    from ...units import convert
+
+    words = " ".join(options.words).split()
+    at = next((k for k, word in enumerate(words) if word in TO), None)
+    if at is None:  # the unit of the number is its own word, or stands behind it without a space
+        at = min(len(words), 1 if words[0][-1].isalpha() or len(words) == 1 else 2)
+    made = convert(" ".join(words[:at]), " ".join(word for word in words[at:] if word not in TO))
+    weight = " (a mass stands for its weight, at 9.80665 m/s^2)" if made.weight else ""
+    return Answer(
+        content=made._asdict, text=lambda: f"{made.given} = {number(made.value, 8)} {made.unit}{weight}"
+    )
+
+
+class ConvertGroup(TyperGroup):
+    """What begins with a number is one to be given in another unit."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        numeric = bool(args) and args[0].lstrip("+-.")[:1].isdigit()
+        switches = [word for word in args if word in ("--json", "--help", "-h")]
+        words = ["units", *switches, "--", *(word for word in args if word not in switches)]
+        return super().parse_args(ctx, words if numeric else args)
+
+
 app = typer.Typer(
+    cls=ConvertGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Gains and constants from one unit into another, with formula, assumptions and what is lost.",
+    help="A number, or gains and constants, from one unit into another, with formula, assumptions and what is"
+    " lost: backemf convert 15 kg.cm to N.m",
 )
-for _command in (gain, servo, gains, isaac, constants):
+for _command in (units, gain, servo, gains, isaac, constants):
     app.command(_command.__name__, cls=Verb)(_command)

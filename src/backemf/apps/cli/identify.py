@@ -54,6 +54,7 @@ class FitWords(StartWords, WritingWords, FitOptions):
     ground: float | None = option(
         default=None,
         help="Of a robot: the height of its table or floor [m]; found, unless given.",
+        unit="m",
         applies_to=ROBOT,
     )
     plot: Path | None = plot_option("recorded and predicted", applies_to=BENCH)

@@ -63,7 +63,9 @@ class SupplyWords(CommandWords):
         default=None,
         help="A number by its path: drive.proportional=16, motor.resistance=2.1ohm. May be repeated.",
     )
-    voltage: float | None = option(default=None, help="Supply voltage; the source's own unless given.")
+    voltage: float | None = option(
+        default=None, help="Supply voltage [V]; the source's own unless given.", unit="V"
+    )
     firmware: str | None = option(
         default=None, help="A profile of the part's firmware settings, such as lerobot."
     )
@@ -89,7 +91,9 @@ class ControlWords(SupplyWords):
 class ActuatorWords(ControlWords):
     """And what it stands behind."""
 
-    ratio: float = option(default=1.0, help="Rotor turns per output turn, behind the source's own gears.")
+    ratio: float = option(
+        default=1.0, help="Rotor turns per output turn, behind the source's own gears.", unit="1"
+    )
     motors: int = option(default=1, help="Number of motors on one output.")
 
 

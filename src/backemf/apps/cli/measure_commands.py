@@ -39,14 +39,15 @@ class MeasureBenchWords(MeasureLogWords):
 
 
 EXAMPLES = {
-    "fall": "--mass 0.33 --length 0.15 --angle 64",
-    "slip": "--mass 0.33 --length 0.15 --angle 60",
+    "fall": "--mass 0.33 --length 0.15 --angle 64deg",
+    "slip": "--mass 0.33 --length 0.15 --angle 60deg",
     "resistance": "--current 0.6,1.2,1.8,2.4 --voltage 1.25,2.46,3.7,5.15",
     "current-step": "step.csv --voltage 2",
     "impedance": "--frequency 50,100,400,1000 --impedance 2.02,2.1,3.2,6.6",
     "back-emf": '--speed "500, 1000, 1500, 2000 rpm" --voltage 1.21,2.39,3.62,4.8',
     "torque-constant": "--load 1.94,2.76,3.34 --current 1.37,1.8,2.21",
-    "no-load": "--voltage 3,6,9,12 --speed 1.7,3.47,5.22,7.0 --resistance 2.1",
+    "stall-torque": '--scale "0.62, 0.64, 0.63 kg" --arm "2.50 cm" --current 0.66,0.68,0.67 --supply 4.8V',
+    "no-load": "--voltage 3.00,6.00,9.00,12.00 --speed 1.7,3.47,5.22,7.0 --resistance 2.1",
     "no-load-current": '--speed 50,100,200 --current "61,64,71 mA" --torque-constant "0.0235 +- 0.0003"',
     "firmware-gain": '--error "8, 16 deg" --register 5,5 --duty 0.106,0.214',
     "coast-down": "coast.csv --inertia 2e-4",

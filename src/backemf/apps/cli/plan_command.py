@@ -30,7 +30,7 @@ class PlanWords(SupplyWords, WritingWords, PlanOptions):
     robot: Path | None = option(
         default=None, help="Such servos move the joints of this MJCF or URDF; --joint: one of them."
     )
-    rate: float = option(default=250.0, help="Samples a second of the recording to come [Hz].")
+    rate: float = option(default=250.0, help="Samples a second of the recording to come [Hz].", unit="Hz")
     no_current: bool = option(default=False, help="The servo does not report its current.")
     plot: Path | None = plot_option("the motions and the errors to expect")
 

@@ -118,7 +118,9 @@ class PlaygroundWords(WritingWords):
     )
     output: Path = output_option("The page to write.", "play.html", default=Path("play.html"))
     lesson: str | None = option(
-        default=None, help="A lesson in place of parts: sg90 (two numbers) or friction (which law)."
+        default=None,
+        help="A lesson in place of parts: sg90 (two numbers), friction (which law), ratio (load and gears),"
+        " windup (PID) or feedforward (kV and kA).",
     )
 
 
@@ -212,11 +214,13 @@ class RenderWords(ReadingWords, WritingWords):
         default="backemf",
         help="Where the model's motion comes from: backemf, or mujoco to replay its export.",
     )
-    speed: float = option(default=1.0, help="1 is real time, 0.5 half of it.")
-    fps: float | None = option(default=None, help="Pictures per second; without it 30, or 20 in a gif.")
+    speed: float = option(default=1.0, help="1 is real time, 0.5 half of it.", unit="1")
+    fps: float | None = option(
+        default=None, help="Pictures per second [Hz]; without it 30, or 20 in a gif.", unit="Hz"
+    )
     size: str = option(default="960x540", help="Width x height in pixels, both even.")
     between: tuple[float, float] | None = option(
-        default=None, help="Show only this part of the recording [s]."
+        default=None, help="Show only this part of the recording [s].", unit="s"
     )
     set: list[str] | None = option_of(SupplyWords, "set")
 
@@ -292,14 +296,19 @@ WHAT = (
 class PlotWords(ActuatorWords, WritingWords):
     """What one may ask of `plot`."""
 
-    sources: list[str] = option(help=f"{SOURCE_HELP} Several share one figure.", cli="sources")
+    sources: list[str] = option(
+        help=f"{SOURCE_HELP} Several share one figure; the name of a panel, such as friction, asks for that.",
+        cli="sources",
+    )
     what: list[str] | None = option(default=None, help=WHAT, cli="--what -w")
     output: Path | None = output_option("The picture (png, svg, pdf) or page (html) to write.", FIGURE)
     data: Path | None = option(
         default=None, help="Write the curves' numbers into this file (csv).", writes=""
     )
     inertia: float = option(
-        default=0.0, help="Inertia of a load at the output [kg m^2, or kg], for frequency and hysteresis."
+        default=0.0,
+        help="Inertia of a load at the output [kg m^2, or kg], for frequency and hysteresis.",
+        unit="kg m^2 | kg",
     )
 
 
@@ -307,7 +316,7 @@ class PlotWords(ActuatorWords, WritingWords):
 def plot(options: PlotWords, terminal: Terminal) -> Answer:
     """Draw an actuator: torque, power, friction, hysteresis, heating, drive law, frequency response.
 
-    Example: backemf plot mx-106/m6 mx-64/m6 --what torque-speed,friction -o both.png
+    Example: backemf plot friction mx-106/m6 mx-64/m6 -o both.png
     """
     from ...errors import InvalidValue, MissingValue
     from ...files import write_all
@@ -320,7 +329,11 @@ def plot(options: PlotWords, terminal: Terminal) -> Answer:
     if o.output is None and o.data is None and not terminal.quiet:
         raise MissingValue("there is nothing to write to; expected -o FILE, --data FILE or --json")
     panels = [name for words in o.what or () for name in words.replace(",", " ").split()]
-    sources = [*dict.fromkeys(o.sources)]
+    named = {source: source.strip().replace(" ", "-") for source in o.sources}
+    panels += [name for name in named.values() if name in plots.KINDS]
+    sources = [source for source, name in named.items() if name not in plots.KINDS]
+    if not sources:
+        raise MissingValue(f"{', '.join(panels)} of what? Expected a source behind it, such as mx-106/m6")
     chosen = {_name(source, sources): choose_actuator(source, **o.actuator_keywords()) for source in sources}
     figure = plots.figure(_shown_actuators(chosen, sources, o.inertia), panels)
     if o.output is not None:

@@ -35,11 +35,12 @@ class SimulateWords(ActuatorWords, WritingWords):
         " command.amplitude=1,2rad. Several give every combination.",
     )
     duration: float | None = option(
-        default=None, help="How long [s]; a few periods of the command unless given."
+        default=None, help="How long [s]; a few periods of the command unless given.", unit="s"
     )
     timestep: float = option(
         default=0.001,
         help="Time between the samples that are kept [s]; the steps between are as fine as needed.",
+        unit="s",
     )
     start_angle: str | None = option(
         default=None, help="Where the output starts, such as 90deg (or 0.1m); 0 unless given."
@@ -48,7 +49,7 @@ class SimulateWords(ActuatorWords, WritingWords):
         default=None, help="How fast it starts, such as 10rpm; at rest unless given."
     )
     start_temperature: float | None = option(
-        default=None, help="Winding at the start [degC]; the ambient's unless given."
+        default=None, help="Winding at the start [degC]; the ambient's unless given.", unit="degC"
     )
     plot: Path | None = plot_option("the runs")
     output: Path | None = output_option("Write the runs into this table (.csv, .npz, .parquet).")
@@ -167,7 +168,7 @@ def _start(actuator: Any, options: SimulateWords) -> dict[str, float]:
     """States that do not start at rest."""
     from ...errors import InvalidValue
     from ...physics.actuator import linear_unit
-    from ...signal.words import si
+    from ...units import si
 
     start, celsius = {}, options.start_temperature
     typed = (("position", options.start_angle, "rad"), ("velocity", options.start_speed, "rad/s"))

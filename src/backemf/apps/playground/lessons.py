@@ -1,10 +1,11 @@
-"""Lessons to play with: what two numbers of an SG90 do, and what friction laws do on the same motion."""
+"""Lessons to play with: two numbers of an SG90, friction laws, gear ratios, PID, and feedforward."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ...files import write_all
 from ...physics import friction as laws
 from ...physics.actuator import Actuator
 from ...physics.bench import Flywheel, Pendulum
-from ...physics.drive import Position
+from ...physics.drive import Position, Voltage
 from ...physics.gearbox import Gearbox
 from ...physics.motor import Motor
 from ...signal import square
@@ -176,7 +177,201 @@ def friction() -> Scene:
     )
 
 
-LESSONS: dict[str, Callable[[], Scene]] = {"sg90": sg90, "friction": friction}
+def _question(text: str, kind: str, unit: str, within: float, because: str, **about: Any) -> dict[str, Any]:
+    """A question whose answer the page computes with the function `kind` of questions.js."""
+    return {"text": text, "kind": kind, "unit": unit, "within": within, "because": because, **about}
+
+
+def _geared(ratio: float) -> Actuator:
+    """A small brushed motor at full volts, behind gears."""
+    return Actuator(
+        motor=Motor(resistance=2.0, torque_constant=0.02, rotor_inertia=2e-6),
+        gearbox=Gearbox(ratio=ratio),
+        friction=laws.Coulomb(coulomb=0.002, viscous=1e-4),
+        drive=Voltage(supply=12.0, command_low=-12.0, command_high=12.0),
+    )
+
+
+def ratio() -> Scene:
+    """A load and a gear ratio: neither slow gears nor fast ones get it there first."""
+    geared = ActuatorVariant(
+        key="geared",
+        title="a motor behind gears",
+        actuator=_geared(50.0),
+        benches={"flywheel": Flywheel(inertia=2e-3)},
+        size=12.0,
+        period=0.8,
+        free=("gearbox.ratio", "motor.rotor_inertia", "motor.resistance", "friction.coulomb"),
+        ranges={"gearbox.ratio": (2.0, 200.0)},
+        labels={"gearbox.ratio": "gear ratio, rotor turns per output turn"},
+        note="Move the gear ratio and watch the line of torque over speed: gears trade one for the other."
+        " Then make the load heavier: which way does the best ratio go?",
+    )
+    soonest = _question(
+        "Which gear ratio brings the load half a turn round soonest, the other numbers as they stand?",
+        "fastestRatio",
+        "",
+        0.15,
+        "Low gears are fast and weak, high ones strong and slow; the rotor's own inertia counts with the"
+        " square of the ratio. Try a load four times as heavy.",
+        key="gearbox.ratio",
+        goal=math.pi,
+    )
+    return Scene(
+        title="A load and its gear ratio",
+        note="A motor at 12 V from rest turns a disc through gears.",
+        variants=[geared],
+        panels=[
+            panel("How far", TIME, POSITION),
+            panel("Speed", TIME, SPEED),
+            panel("Torque", SPEED, TORQUE, curve=True),
+        ],
+        start={"variant": "geared", "bench": "flywheel", "motion": "step", "period": 0.8},
+        choose=(),
+        more=False,
+        questions=[soonest],
+    )
+
+
+def _regulated(freeze: bool) -> Actuator:
+    """A servo with all three gains, at 7 V; its integral stops at the limit, or winds up."""
+    return Actuator(
+        motor=Motor(resistance=3.0, torque_constant=0.4, rotor_inertia=2e-3),
+        friction=laws.Coulomb(coulomb=0.02, viscous=0.01),
+        drive=Position(
+            volts_per_radian=8.0,
+            volts_per_radian_second=25.0,
+            volt_seconds_per_radian=0.3,
+            supply=7.0,
+            freeze_when_saturated=freeze,
+        ),
+    )
+
+
+def windup() -> Scene:
+    """PID: what each gain is for, and what an integral does while the voltage is at its limit."""
+    shown = [
+        ActuatorVariant(
+            key=key,
+            title=title,
+            short=title,
+            actuator=_regulated(freeze),
+            benches={"pendulum": Pendulum(mass=0.4, length=0.15)},
+            size=math.radians(90),
+            period=4.0,
+            free=(
+                "drive.volts_per_radian",
+                "drive.volts_per_radian_second",
+                "drive.volt_seconds_per_radian",
+                "drive.supply",
+            ),
+            ranges={"drive.volts_per_radian_second": (0.1, 60.0), "drive.volts_per_radian": (1.0, 30.0)},
+            labels={
+                "drive.volts_per_radian": "k_p, volts per radian",
+                "drive.volts_per_radian_second": "k_i, volts per radian and second",
+                "drive.volt_seconds_per_radian": "k_d, volts per radian a second",
+            },
+            note=note,
+        )
+        for key, title, freeze, note in (
+            (
+                "winds",
+                "integral winds up",
+                False,
+                "The integral goes on while the voltage is at its limit, and must be paid back.",
+            ),
+            (
+                "stops",
+                "integral stops at the limit",
+                True,
+                "The integral waits while the voltage is at its limit.",
+            ),
+        )
+    ]
+    most = _question(
+        "How large may k_i be at most, so that the arm goes no more than 3 degrees beyond its goal?",
+        "largestGain",
+        "V/(rad s)",
+        0.15,
+        "Without an integral the arm hangs below its goal; with much of it, what gathered while the voltage"
+        " was at its limit carries it beyond. Choose the integral that stops at the limit, and ask again.",
+        key="drive.volts_per_radian_second",
+        most=math.radians(3.0),
+    )
+    return Scene(
+        title="PID and windup",
+        note="A servo lifts an arm to the level. Dashed: the same with another integral.",
+        variants=shown,
+        panels=[
+            panel("Angle", TIME, POSITION, target="position_target"),
+            panel("Voltage on the motor", TIME, VOLTAGE),
+            panel("Speed", TIME, SPEED),
+        ],
+        start={"variant": "winds", "other": "stops", "bench": "pendulum", "motion": "step", "period": 4.0},
+        choose=("variant", "other"),
+        words={"variant": "Integral"},
+        motions=("step", "square"),
+        more=False,
+        questions=[most],
+    )
+
+
+def feedforward() -> Scene:
+    """Why kV and kA: the volts that a speed takes, and those that a change of it takes."""
+    driven = ActuatorVariant(
+        key="driven",
+        title="a mechanism",
+        actuator=_geared(20.0),
+        benches={"flywheel": Flywheel(inertia=5e-3)},
+        size=6.0,
+        period=2.0,
+        free=("gearbox.ratio", "motor.torque_constant", "motor.resistance", "friction.coulomb"),
+        note="Ask for several voltages and read the speed that each ends at: volts over speed are a line. Its"
+        " slope is kV, and where it starts is kS. What is asked beyond that speeds it up: kA.",
+    )
+    ends = {"long": 20.0, "short": 2e-3}
+    return Scene(
+        title="Why kV and kA",
+        note="A motor turns a disc through gears: volts = kS + kV speed + kA acceleration.",
+        variants=[driven],
+        panels=[
+            panel("Speed", TIME, SPEED),
+            panel("Voltage on the motor", TIME, VOLTAGE),
+            panel("Torque", SPEED, TORQUE, curve=True),
+        ],
+        start={"variant": "driven", "bench": "flywheel", "motion": "step", "period": 2.0},
+        choose=("motion",),
+        more=False,
+        questions=[
+            _question(
+                "What is kV: how many volts does each rad/s of the output take?",
+                "kV",
+                "V s/rad",
+                0.05,
+                "Two steps tell it: the difference of the volts over that of the speeds they end at. It is"
+                " the gear ratio times the motor's constant, and a little for drag.",
+                **ends,
+            ),
+            _question(
+                "What is kA: how many volts does each rad/s\u00b2 take, at the first moment of a step?",
+                "kA",
+                "V s\u00b2/rad",
+                0.1,
+                "At rest there is no back-EMF, so all volts beyond kS are torque, and torque over inertia is"
+                " acceleration. A heavier disc needs more of it, at the same kV.",
+                **ends,
+            ),
+        ],
+    )
+
+
+LESSONS: dict[str, Callable[[], Scene]] = {
+    "sg90": sg90,
+    "friction": friction,
+    "ratio": ratio,
+    "windup": windup,
+    "feedforward": feedforward,
+}
 
 
 def site(folder: Path) -> list[Path]:

@@ -66,11 +66,35 @@ function read() {  // an address, of which nothing is believed
 
 // ---- running --------------------------------------------------------------------------------------------
 
-function simulated(variant, n) {
+function parameters(variant) {  // every number of actuator and bench, with the sliders'
   const own = variant.benches[state.bench], all = numbers(variant);
   const P = Float64Array.from(variant.P.concat(own.P));
   for (const one of all.actuator) { P[one.column] = value(one); }
   for (const one of all.bench) { P[variant.P.length + one.column] = value(one); }
+  return P;
+}
+
+function line(variant) {  // the motor's torque over speed at full voltage, forwards, and backwards behind a gap
+  const P = parameters(variant), still = new Float64Array(1), seen = new Float64Array(2);
+  function torque(w) {
+    const values = Float64Array.of(w);
+    KERNELS[variant.curve.kernel](P, new Float64Array(1), { values, before: values, share: still, dt: still },
+      0, 1, 1, new Float64Array(1), seen);
+    return seen[0];
+  }
+  let low = 0, high = variant.curve.speed;
+  for (let k = 0; k < 40 && torque(high) > 0; k++) { high *= 2; }
+  for (let k = 0; k < 60; k++) {
+    const middle = (low + high) / 2;
+    if (torque(middle) > 0) { low = middle; } else { high = middle; }
+  }
+  const x = Array.from({ length: 12 }, (u, k) => k * low / 11), y = x.map(torque);
+  return { x: x.concat([NaN], x.map((v) => -v)), y: y.concat([NaN], y.map((v) => -v)),
+    label: "most at " + written(seen[1], 3) + " V" };
+}
+
+function simulated(variant, n) {
+  const own = variant.benches[state.bench], all = numbers(variant), P = parameters(variant);
   const lay = variant.layout, [size, period] = all.motion.map(value);
   const motion = MOTIONS[state.motion], span = motion.periods * period;
   const time = Float64Array.from({ length: SAMPLES }, (x, k) => k * span / (SAMPLES - 1));
@@ -130,7 +154,7 @@ function heading(panel, variant) {
   if (all.length > 1) { all.forEach((v, i) => names.push([LOOKS[i], v.short || v.title])); }
   else if (names.length) { names.push(["c0", panel.y.label]); }
   if (panel.curve && variant.curve) {
-    names.push(["c2", variant.curve.label], ["c0", "this motion"]);
+    names.push(["c2", line(variant).label], ["c0", "this motion"]);
   }
   return names;
 }
@@ -188,7 +212,11 @@ function draw() {
       curves.push({ x: SCENE.recording.time, look: "dots",
         y: SCENE.recording.position.map((v) => v * (panel.y.scale || 1)) });
     }
-    if (panel.curve && variant.curve) { curves.push(Object.assign({ look: "c2" }, variant.curve)); }
+    if (panel.curve && variant.curve) {
+      const most = line(variant);
+      curves.push(Object.assign({ look: "c2" }, most));
+      plot.picture.parentNode.querySelector("i.c2").nextSibling.textContent = most.label;
+    }
     runs.map((run, i) => [run, i]).reverse().forEach(function ([run, i]) {
       const x = series(run, panel.x), y = series(run, panel.y);
       curves.push({ x, y, look: LOOKS[i] });

@@ -1,7 +1,7 @@
 // Curves as SVG: one set of axes, redrawn whole at every move. Colours are the style sheet's.
 
 const SVG = "http://www.w3.org/2000/svg";
-const EDGE = { left: 58, right: 10, top: 8, bottom: 24 };
+const EDGE = { left: 58, right: 10, top: 8, bottom: 40 };
 
 function shape(kind, attributes, text) {
   const made = document.createElementNS(SVG, kind);
@@ -58,9 +58,11 @@ function plotted(host, about) {
     const parts = [];
     for (const t of ticks(xr[0], xr[1], Math.max(2, width / 110))) {
       parts.push(shape("line", { class: "grid", x1: x(t), x2: x(t), y1: EDGE.top, y2: height - EDGE.bottom }));
-      parts.push(shape("text", { class: "tick", x: x(t), y: height - 8, "text-anchor": "middle" },
+      parts.push(shape("text", { class: "tick", x: x(t), y: height - 24, "text-anchor": "middle" },
         written(t, 3)));
     }
+    parts.push(shape("text", { class: "tick axis", x: (EDGE.left + width - EDGE.right) / 2, y: height - 6,
+      "text-anchor": "middle" }, about.x.label + (about.x.unit ? " [" + about.x.unit + "]" : "")));
     for (const t of ticks(yr[0], yr[1], Math.max(2, height / 45))) {
       parts.push(shape("line", { class: "grid" + (Math.abs(t) < 1e-12 ? " zero" : ""), x1: EDGE.left,
         x2: width - EDGE.right, y1: y(t), y2: y(t) }));

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from ... import __version__
-from ...analysis.curves import full_voltage, operation
-from ...engine.system import ActuatorSystem
+from ...analysis.curves import full_voltage
+from ...engine.system import ActuatorSystem, Results, Row
 from ...physics.actuator import Actuator, signals
 from ...physics.bench import Bench
+from ...physics.maths import Scalar, maximum
 from ...physics.quantity import parameters
-from ...physics.steady import no_load_speed
+from ...physics.steady import electrical_torque, no_load_speed
 from .document import document, escape
 from .page_kernels import PageKernels, layout, script
 from .panel import title, unit_text
@@ -90,6 +90,8 @@ class Scene:
     """Whether to say where there is no temperature."""
     more: bool = True
     """Whether the actuator's own sliders wait behind a heading."""
+    questions: Sequence[Mapping[str, Any]] = ()
+    """What to find out: `kind` names the function of questions.js that answers, from the model."""
 
 
 def panel(title: str, x: Mapping[str, Any], y: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -142,6 +144,7 @@ def data(scene: Scene, kernels: PageKernels) -> dict[str, Any]:
         "compare": "other" in scene.choose,
         "recording": scene.recording,
         "heat": scene.heat,
+        "questions": list(scene.questions),
     }
 
 
@@ -177,7 +180,7 @@ def _variant(variant: ActuatorVariant, kernels: PageKernels) -> dict[str, Any]:
             for p in variant.free
             if actuator.parameters.get(p)
         ],
-        "curve": _curve(actuator),
+        "curve": _curve(actuator, next(iter(variant.benches.values())), kernels),
     }
 
 
@@ -195,22 +198,56 @@ def _on_bench(key: str, system: ActuatorSystem, kernels: PageKernels) -> dict[st
 
 
 def _between(ends: tuple[float, float] | None) -> dict[str, Any]:
-    return {} if ends is None else {"least": ends[0], "most": ends[1], "log": False}
+    """Where a slider ends; one over two decades or more goes by factors."""
+    if ends is None:
+        return {}
+    return {"least": ends[0], "most": ends[1], "log": ends[1] >= 100.0 * ends[0] > 0}
 
 
-def _curve(actuator: Actuator) -> dict[str, Any] | None:
-    """The motor's torque over speed at full voltage, forwards, and backwards behind a gap."""
+@dataclass(frozen=True, kw_only=True)
+class TorqueSpeedLine(ActuatorSystem):
+    """The most that a motor gives at a speed, which is its one input: torque before losses, and full voltage.
+
+    Its parameters are those of the actuator on its bench, so that a page's sliders move it."""
+
+    inputs: tuple[str, ...] = ("velocity",)
+    outputs: tuple[str, ...] = ("torque", "voltage")
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return ("velocity",)
+
+    @property
+    def key(self) -> tuple:
+        return "torque-speed", *super().key
+
+    def step(self, p: Row, s: Row, u: Row, h: Scalar) -> Results:
+        """Nothing moves."""
+        return (s[0],)
+
+    def observe(self, p: Row, s: Row, u: Row) -> Results:
+        """(torque at the output [N m], full voltage [V]) at the speed u[0] of the output [rad/s]."""
+        actuator, _ = self.with_parameters(p)
+        v = _most_voltage(actuator)
+        return electrical_torque(actuator, actuator.gearbox.forwards * v, u[0]), v
+
+
+def _most_voltage(actuator: Actuator) -> Any:
+    """The most voltage that a drive applies [V]: as `full_voltage`, where it may be traced."""
+    held, drive = actuator.drive.ceiling({}), actuator.drive
+    if held is not None:
+        return held
+    ends = [abs(u) for u in (drive.command_low, drive.command_high) if u is not None]
+    return functools.reduce(maximum, ends)
+
+
+def _curve(actuator: Actuator, bench: Bench, kernels: PageKernels) -> dict[str, Any] | None:
+    """The kernel of the motor's torque over speed at full voltage, and a speed to begin with."""
     v = full_voltage(actuator)
     if v is None:
         return None
-    w = np.linspace(0.0, no_load_speed(actuator, v), 12)
-    torque = operation(actuator, v, w).electrical
-
-    def both(values: np.ndarray) -> list[float | None]:
-        short = [float(f"{x:.5g}") for x in values]
-        return [*short, None, *(-x for x in short)]
-
-    return {"x": both(w), "y": both(torque), "label": f"most at {v:.3g} V"}
+    line = TorqueSpeedLine(actuator=actuator, bench=bench)
+    return {"kernel": kernels.place(line), "speed": float(no_load_speed(actuator, v))}
 
 
 def page(scene: Scene) -> str:
@@ -222,7 +259,7 @@ def page(scene: Scene) -> str:
         scene.note,
         _markup(scene),
         data={"scene": content},
-        scripts=[kernels.page_script("numbers.js", "motions.js", "plot.js", "play.js")],
+        scripts=[kernels.page_script("numbers.js", "motions.js", "plot.js", "play.js", "questions.js")],
         version=__version__,
         style=script("live.css") + script("play.css"),
         without_script="This page simulates with JavaScript, which this browser does not run.",
@@ -249,6 +286,13 @@ def _markup(scene: Scene) -> str:
         if name != "motion" or scene.recording is None  # a recording moves as it did
     )
     knobs = own + groups if not scene.more else groups + own
+    questions = "".join(
+        f'<div class="question" data-is="question-{k}"><p>{escape(one["text"])}</p>'
+        f"<label>Your answer{escape(' [' + one['unit'] + ']' if one['unit'] else '')}"
+        ' <input type="text" inputmode="decimal" autocomplete="off"></label>'
+        ' <button type="button">Check</button> <button type="button">Show</button><p role="status"></p></div>'
+        for k, one in enumerate(scene.questions)
+    )
     score = '<p class="score" data-is="score"></p>' if scene.recording else ""
     return f"""<main class="play">
 <div class="choices">{selects}<p class="note" data-is="about"></p>
@@ -258,7 +302,7 @@ def _markup(scene: Scene) -> str:
 <div class="first"><div data-is="first"></div>{score}
 <p class="trouble" data-is="trouble" role="alert"></p></div>
 <div class="knobs">{knobs}</div>
-<div class="after"><div class="others" data-is="others"></div>
+<div class="after">{questions}<div class="others" data-is="others"></div>
 <div class="slider"><label for="cursor">Moment</label><output for="cursor"></output>
 <div class="track"><input type="range" id="cursor" data-is="cursor" min="0" max="1000" value="60"></div>
 </div>

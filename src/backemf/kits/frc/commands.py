@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import InvalidValue, MissingValue
 from ...logs import BETWEEN_HELP, MAP_HELP
-from ...options import Answer, CommandSpec, Options, Terminal, option, options, parse_file
+from ...options import OWN_UNIT, Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
 
 def _names(module: str, table: str) -> Callable[[], list[str]]:
@@ -57,30 +57,41 @@ class CharacterizeOptions(Options):
         choices=_names("loop_gains", "PRESETS"),
     )
     max_error: float | None = option(
-        default=None, help="Position error worth the whole effort, in the unit of the gains; without it 1."
+        default=None,
+        help="Position error worth the whole effort, in the unit of the gains; without it 1.",
+        unit=OWN_UNIT,
     )
     max_velocity_error: float | None = option(
-        default=None, help="Velocity error worth the whole effort, in that unit per second; without it 1.5."
+        default=None,
+        help="Velocity error worth the whole effort, in that unit per second; without it 1.5.",
+        unit=OWN_UNIT,
     )
     max_effort: float | None = option(
-        default=None, help="Effort that such errors are worth [V, or A]; without it 7."
+        default=None, help="Effort that such errors are worth [V, or A]; without it 7.", unit="V | A"
     )
     period: float | None = option(
-        default=None, help="Time between two runs of the loop [s]; without it the controller's."
+        default=None, help="Time between two runs of the loop [s]; without it the controller's.", unit="s"
     )
     delay: float | None = option(
-        default=None, help="By how much the loop's measurement is late [s]; without it the controller's."
+        default=None,
+        help="By how much the loop's measurement is late [s]; without it the controller's.",
+        unit="s",
     )
     median: int = option(default=1, help="Window of the classic regression's median filter; 1 is none.")
     threshold: float | None = option(
-        default=None, help="Velocity below which a regression leaves samples out, in units per second."
+        default=None,
+        help="Velocity below which a regression leaves samples out, in units per second.",
+        unit=OWN_UNIT,
     )
     settling_time: float | None = option(
         default=None,
         help="Also design feedback that settles within 2 % in this time [s]; needs --step.",
+        unit="s",
         cli="--settle",
     )
-    step: float | None = option(default=None, help="The step that is to settle, in the unit of the gains.")
+    step: float | None = option(
+        default=None, help="The step that is to settle, in the unit of the gains.", unit=OWN_UNIT
+    )
     loop: str = option(
         default="position",
         help="What --settle designs: position or velocity.",
@@ -88,7 +99,8 @@ class CharacterizeOptions(Options):
     )
     limit: float | None = option(
         default=None,
-        help="Largest input for --settle and step responses; without it 12 V, or the tests' largest current.",
+        help="Largest input [V, or A] for --settle and steps; without it 12 V, or the largest current.",
+        unit="V | A",
     )
 
     def __post_init__(self) -> None:
@@ -121,22 +133,26 @@ class CharacterizeWords(CharacterizeOptions):
         choices=("sysid", "phoenix", "urcl", "advantagekit"),
     )
     map: Sequence[str] | None = option(default=None, help=MAP_HELP, cli="--map")
-    between: tuple[float, float] | None = option(default=None, help=BETWEEN_HELP)
+    between: tuple[float, float] | None = option(default=None, help=BETWEEN_HELP, unit="s")
     motor: str | None = option(
         default=None, help="Motor of the catalogue, to back out inertia and friction; needs --ratio."
     )
     ratio: float | None = option(
-        default=None, help="Rotor turns per turn of the output: of the arm, or of the wheel or drum."
+        default=None,
+        help="Rotor turns per turn of the output: of the arm, or of the wheel or drum.",
+        unit="1",
     )
     wheel_diameter: float | None = option(
         default=None,
         help="Of the wheel that a drivetrain rolls on [m]: with --motor, where the file does not say it.",
         least=1e-4,
+        unit="m",
     )
     drum_diameter: float | None = option(
         default=None,
         help="Pitch diameter of the drum or sprocket that lifts an elevator [m]: with --motor, as well.",
         least=1e-4,
+        unit="m",
     )
     motors: int = option(default=1, help="Number of motors.")
     constants: str | None = option(

@@ -20,10 +20,16 @@ class RecordWords(RecordOptions):
     """What the command line says otherwise than Python."""
 
     stiffness: float = option(
-        default=10.0, help="What a CAN motor is told as its stiffness [N m/rad].", applies_to=ON_CAN
+        default=10.0,
+        help="What a CAN motor is told as its stiffness [N m/rad].",
+        unit="N m/rad",
+        applies_to=ON_CAN,
     )
     damping: float = option(
-        default=0.5, help="What a CAN motor is told as its damping [N m s/rad].", applies_to=ON_CAN
+        default=0.5,
+        help="What a CAN motor is told as its damping [N m s/rad].",
+        unit="N m s/rad",
+        applies_to=ON_CAN,
     )
 
 

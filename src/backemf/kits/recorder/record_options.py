@@ -91,6 +91,13 @@ def parse_text(text: str) -> str:
     return text
 
 
+def parse_zero(text: str) -> str | float:
+    """Where a joint's zero is: in a word, or an angle in SI."""
+    from ...units import si
+
+    return text if text in ("middle", "here") else si(text, "rad", "--zero")
+
+
 def parse_optional(text: str | None) -> str | None:
     """What was typed, if anything."""
     return text
@@ -154,7 +161,7 @@ class RecordOptions(Options):
         parse=parse_file,
     )
     table: float | None = option(
-        default=None, help="Height of a table in the model's frame [m].", applies_to=ON_ROBOT
+        default=None, help="Height of a table in the model's frame [m].", unit="m", applies_to=ON_ROBOT
     )
     start: str | None = option(
         default=None,
@@ -172,10 +179,12 @@ class RecordOptions(Options):
     zero: str | float = option(
         default="middle",
         help="Where a joint's zero is: middle of its counter, here (where it stands), or an angle [rad].",
-        parse=parse_text,
+        parse=parse_zero,
         typed="middle",
     )
-    rate: float = option(default=250.0, help="Samples a second to ask for [Hz]; the bus may give fewer.")
+    rate: float = option(
+        default=250.0, help="Samples a second to ask for [Hz]; the bus may give fewer.", unit="Hz"
+    )
     baud: int | None = option(
         default=None, help="Bits a second; 1000000 unless given, 115200 for lines.", applies_to=ON_SERIAL
     )
@@ -201,12 +210,17 @@ class RecordOptions(Options):
         default=None, help="Gets live events.", cli=HIDDEN
     )
     dry_run: bool = option(default=False, help="Show what is there and what would move; nothing does.")
-    speed: float = option(default=1.0, help="How fast the time of a virtual servo runs; 1 for real ones.")
+    speed: float = option(
+        default=1.0, help="How fast the time of a virtual servo runs; 1 for real ones.", unit="1"
+    )
     amplitude: float = option(
-        default=0.6, help="How far the usual motions go, either way [rad].", applies_to=USUAL_MOTIONS
+        default=0.6,
+        help="How far the usual motions go, either way [rad].",
+        unit="rad",
+        applies_to=USUAL_MOTIONS,
     )
     seconds: float = option(
-        default=40.0, help="How long the usual motions last together [s].", applies_to=USUAL_MOTIONS
+        default=40.0, help="How long the usual motions last together [s].", unit="s", applies_to=USUAL_MOTIONS
     )
 
 
@@ -249,7 +263,9 @@ class VirtualOptions(Options):
         help="A whole robot from this MJCF or URDF: a servo for each of its joints.",
         parse=parse_file,
     )
-    voltage: float | None = option(default=None, help="Supply voltage; the source's own unless given.")
+    voltage: float | None = option(
+        default=None, help="Supply voltage [V]; the source's own unless given.", unit="V"
+    )
     set: Sequence[str] = option(
         default=(),
         help="A number by its path: drive.proportional=16, motor.resistance=2.1ohm. May be repeated.",
@@ -260,8 +276,8 @@ class VirtualOptions(Options):
         parse=parse_registers,
         applies_to=WITH_REGISTERS,
     )
-    noise: float = option(default=1.0, help="How noisy its sensors are; 0 for not at all.")
-    speed: float = option(default=1.0, help="How fast its time runs; 1 for real time.")
+    noise: float = option(default=1.0, help="How noisy its sensors are; 0 for not at all.", unit="1")
+    speed: float = option(default=1.0, help="How fast its time runs; 1 for real time.", unit="1")
     start_angle: str | None = option(
         default=None, help="Where the output starts, such as 20deg; 0 unless given.", applies_to=ON_BENCH
     )
@@ -271,5 +287,5 @@ class VirtualOptions(Options):
     channel: str = option(
         default="239.74.163.2", help="The multicast group of a virtual CAN bus.", applies_to=ON_CAN
     )
-    seconds: float | None = option(default=None, help="End after so long; never unless given.")
+    seconds: float | None = option(default=None, help="End after so long [s]; never unless given.", unit="s")
     seed: int = option(default=0, help="Seed of the noise.", least=0)

@@ -22,7 +22,7 @@ from ....mujoco.live.attach import attach
 from ....physics.actuator import Actuator, signals
 from ....physics.bench import Bench
 from ....physics.law import Drive
-from ....units import parse
+from ....units import si
 
 STEP = 5e-4
 """Longest time step [s]."""
@@ -294,11 +294,8 @@ class Faults:
 
 
 def _number(value: str, unit: str, text: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = parse(value, unit, f"--fault {text}").value
-    if not number >= 0 or number == float("inf"):
+    number = si(value, unit, f"--fault {text}")
+    if not number >= 0:
         raise InvalidValue(f"--fault is {text!r}; expected a number from 0 on")
     return number
 

@@ -18,8 +18,8 @@ from ....logs.benches import bench_of
 from ....logs.robot import Robot
 from ....options import takes
 from ....physics.bench import Pendulum
-from ....signal.words import si
 from ....targets.sourcing import choose_actuator
+from ....units import si
 from ..guardian import child_environment, go_first
 from ..record_options import VirtualOptions, named_ids, parse_registers, scopes_of
 from ..registers import MAPS, Map, of_part
