@@ -17,10 +17,13 @@ import numpy as np
 from ..engine.rows import DELAY
 from ..findings import Finding, finding
 from ..logs.log import ASKED, Log, Signal
+from ..physics.actuator import Actuator
+from ..physics.quantity import parameters
 from .bench_numbers import LATENCY
 from .optimize import levenberg_marquardt
-from .parameters import FreeParameters, Parameter
+from .parameters import FreeParameters, Parameter, free
 from .problem import Problem, problem
+from .uncertainty import inverse
 
 FAR = 3.0
 """Tolerances that a stated number may move before it is asked why."""
@@ -43,6 +46,12 @@ DRIFTS = (0.005, 0.01, 0.02, 0.04)
 """Shares by which one of two clocks may run faster."""
 DRIFT_WORTH = 0.15
 """Share of the misfit that another clock must take away."""
+
+
+FELT = 0.05
+"""Share of the heaviest load from which on an arm that nobody weighed is named."""
+GAIN, EXACT = "drive.firmware_gain", 1e-3
+"""A number that nobody allowed to move, and how well it is stated then."""
 
 
 class Cause(NamedTuple):
@@ -115,6 +124,7 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     yield from _angles(p, x)
     late = list(_latency(p, x))
     yield from late
+    yield from _forgotten_arm(p, x)
     if late and robust < np.inf:
         return  # what is late explains part of the rest, and nobody knows how much
     worth = WORTH if robust == np.inf else WORTH_IF_IT_MISSES
@@ -149,6 +159,15 @@ def likely(rows: Sequence[CauseTrial], worth: float) -> list[CauseTrial]:
     """Causes that are worth naming, the best first, with those that cannot be told from it."""
     rows = sorted(rows, key=lambda row: -row.saved)
     return [row for row in rows if row.saved > worth and row.saved >= rows[0].saved - ALIKE][:MOST]
+
+
+def gain_parameter(actuator: Actuator) -> list[Parameter]:
+    """The firmware's gain as a number that somebody stated exactly; none where the drive has none."""
+    gain = actuator.parameters.get(GAIN)
+    if gain is None:
+        return []
+    (one,) = free(actuator, [GAIN], prior={GAIN: (gain, EXACT * gain)}).parameters
+    return [replace(one, beside=True)]
 
 
 def strain(p: Problem, x: np.ndarray) -> float:
@@ -226,6 +245,21 @@ def _angles(p: Problem, x: np.ndarray) -> Iterator[Finding]:
                 )
                 remedy = "level the bench and set the joint's zero there, or state bench.hanging"
                 yield finding("mounting_angle", text, remedy, hanging=values[q.name])
+
+
+def _forgotten_arm(p: Problem, x: np.ndarray) -> Iterator[Finding]:
+    """An arm that nobody weighed and that the motion feels."""
+    arm = next((k for k, q in enumerate(p.free.parameters) if q.path == "bench.arm_mass" and not q.stated), None)
+    if arm is None or not p.free.parameters[arm].beside:
+        return
+    H, _, _ = p.normal(x)
+    T = p.free.slopes(x)
+    error = float(np.sqrt(max((T @ inverse(H + p.free.precision) @ T.T)[arm, arm], 0.0)))
+    mass = p.values(x)[p.free.names[arm]]
+    heaviest = max(parameters(log.bench)["mass"] for log in p.logs)
+    if mass > FAR * error and mass > FELT * heaviest:
+        text = f"the arm weighs about {mass:.2g} +- {error:.1g} kg by the motion, and nobody stated it."
+        yield finding("wrong_arm_mass", text, "weigh the arm alone, and state it: arm_mass=", arm_mass=mass)
 
 
 def _latency(p: Problem, x: np.ndarray) -> Iterator[Finding]:

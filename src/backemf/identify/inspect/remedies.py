@@ -32,6 +32,7 @@ from .signals import (
     clock_findings,
     command_findings,
     encoder_findings,
+    flag_findings,
     followed_signal,
     jump_findings,
     motion_findings,
@@ -127,6 +128,13 @@ def turn_sign(log: Log, numbers: Numbers | None = None) -> Log:
     return _with(log, f"sign of {' and '.join(signals)} turned", **signals)
 
 
+def turn_flag(log: Log, numbers: Numbers | None = None) -> Log:
+    """With its torque on where it was said to be off."""
+    flag = log.signals["enabled"]
+    turned = Signal(time=flag.time, values=(flag.values <= 0.5).astype(float))
+    return _with(log, "enabled inverted", enabled=turned)
+
+
 def interpolate_command(log: Log, numbers: Numbers | None = None) -> Log:
     """With a command that goes straight from each of its changes to the next."""
     name = followed_signal(log)
@@ -165,6 +173,7 @@ REMEDIES: dict[str, Remedy] = {
     "duplicates": Remedy(without_repeats, leaves_out=True),
     "repeats": Remedy(without_repeats, leaves_out=True),
     "lost_rows": Remedy(with_lost_time),
+    "inverted_flag": Remedy(turn_flag),
     "wrong_sign": Remedy(turn_sign),
     "coarse_command": Remedy(interpolate_command),
 }
@@ -181,6 +190,7 @@ def faults_of(log: Log, actuator: Actuator | None = None) -> list[Finding]:
         lambda one: iter(()) if actuator is None else unit_findings(one, actuator),
         repeat_findings,
         row_findings,
+        flag_findings,
         sign_findings,
         command_findings,
     )

@@ -18,7 +18,6 @@ from ...physics.actuator import Actuator
 from ...physics.quantity import parameters
 from ...results.fit_result import BenchNumber, Fit
 from .. import bench_numbers as numbers
-from ..causes import causes
 from ..fit_numbers import (
     NOISES,
     bench_numbers_of,
@@ -33,6 +32,7 @@ from ..fit_numbers import (
 from ..frictions import BELOW, LADDER, above, with_friction
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages
+from ..outliers import diagnose
 from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, sheet_or_numbers
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
@@ -189,7 +189,7 @@ class BenchPlant(Plant):
         correlation = correlation_of(p, x, uncertainties, own)
         errors, held = mean_absolute_errors(p, x), judgement.errors.get("", {})
         times_noise = uncertainties.scatter * float(p.sigma[0] / p.sigma_noise[0])
-        blamed = list(causes(p, x, optimum.robust)) if self.sound and options.inspect else []
+        blamed = diagnose(p, x, optimum.robust) if self.sound and options.inspect else []
         findings = (
             *self.faults,
             *blamed,
