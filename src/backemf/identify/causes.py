@@ -108,6 +108,8 @@ class CauseTrial(NamedTuple):
     """Half the chi^2 that it saves, less what its freedom costs."""
     text: str
     shift: float
+    logs: tuple[str, ...] = ()
+    """Those that it is wrong in, where it is right in others."""
 
 
 def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
@@ -127,7 +129,7 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     yield from _forgotten_arm(p, x)
     if late and robust < np.inf:
         return  # what is late explains part of the rest, and nobody knows how much
-    worth = WORTH if robust == np.inf else WORTH_IF_IT_MISSES
+    worth = WORTH if robust == np.inf and not late else WORTH_IF_IT_MISSES
     if strain(p, x) <= worth:
         return
     n = max(1, p.substeps // 2)
@@ -136,7 +138,7 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
         return
     here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
     rows = [_try_cause(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
-    good = likely(rows, worth)
+    good = likely(rows, max(worth, _slack(p, here.x, robust, n)))
     if good:
         yield _name_cause(good)
 
@@ -185,6 +187,17 @@ def _widen(p: Problem, places: Sequence[int]) -> FreeParameters:
     return FreeParameters(tuple(numbers))
 
 
+def _slack(p: Problem, x: np.ndarray, robust: float, n: int) -> float:
+    """What a search that came to rest might still save if the errors were linear: next to nothing at an
+    optimum, much where sticking makes them so rough that it got caught; then no cause is told by less."""
+    H, g, _ = p.normal(x, robust=robust, substeps=n)
+    pull = g + p.free.precision @ (x - p.free.prior()[0])
+    low, high = p.free.bounds()
+    inside = (x > low + 1e-9) & (x < high - 1e-9)
+    A = (H + p.free.precision)[np.ix_(inside, inside)]
+    return 0.5 * float(pull[inside] @ np.linalg.solve(A, pull[inside]))
+
+
 def _promise(p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Sequence[int]) -> float:
     """Half the chi^2 that freeing some numbers would save if the errors were linear in everything."""
     off, P = x - p.free.prior()[0], _widen(p, places).precision
@@ -200,16 +213,18 @@ def _try_cause(
     q = replace(p, free=_widen(p, places))
     end = levenberg_marquardt(q, x, robust=robust, substeps=n, most=30, **SLIDING)
     values = q.values(end.x)
-    words, shifts = [], []
-    for k in places:
-        one = p.free.parameters[k]
-        words.append(_shift_words(one, values[one.name]))
-        shifts.append(values[one.name] / one.outward(one.prior[0]))
-    shared = {p.free.parameters[k].path: p.free.parameters[k] for k in places}
-    if any(one.path == "bench.supply_factor" for one in shared.values()):
+    numbers = [p.free.parameters[k] for k in places]
+    moved = [one for one in numbers if abs(one.inward(values[one.name]) - one.prior[0]) > FAR * one.prior[1]]
+    some = moved and len(moved) < len(numbers) and all(one.logs for one in moved)
+    wrong = moved if some else numbers
+    shifts = [values[one.name] / one.outward(one.prior[0]) for one in wrong]
+    words = [_shift_words(one, values[one.name]) for one in wrong]
+    if any(one.path == "bench.supply_factor" for one in numbers):
         words = [f"{float(np.mean(shifts)):.3g} times what was recorded"]
     text = f"{cause.words}: {', '.join(words[:4])}"
-    return CauseTrial(cause, cost - end.cost - 0.5 * (len(shared) - 1), text, float(np.mean(shifts)))
+    names = [p.logs[k].log.name for one in wrong for k in one.logs or ()] if some else []
+    saved = cost - end.cost - 0.5 * (len({one.path for one in numbers}) - 1)
+    return CauseTrial(cause, saved, text, float(np.mean(shifts)), tuple(dict.fromkeys(names)))
 
 
 def _shift_words(parameter: Parameter, value: float) -> str:
@@ -228,7 +243,7 @@ def _name_cause(good: Sequence[CauseTrial]) -> Finding:
     if others:
         remedy += f". Otherwise {', or '.join(row.cause.remedy for row in others)}"
     numbers = {row.cause.code.removeprefix("wrong_"): row.shift for row in good}
-    return finding(first.cause.code, text, remedy, **numbers)
+    return Finding(code=first.cause.code, text=text, remedy=remedy, numbers=numbers, logs=first.logs)
 
 
 def _angles(p: Problem, x: np.ndarray) -> Iterator[Finding]:

@@ -27,6 +27,8 @@ BEYOND = 2.0
 """Root mean square error of a log, in units of its noise, from which on the others are asked about it."""
 EXPLAINED = 1.5
 """The same up to which noise explains a log; coarse steps and a few counts of the encoder included."""
+MOST_OF_IT = 0.06
+"""Share of its error that an odd log may keep at most with what explains it."""
 MUCH = 0.5
 """Share of their error that the others may keep at most without the odd one, where noise does not explain
 it."""
@@ -34,6 +36,8 @@ APART = 3.0
 """How many times worse than the others, fitted without it, an odd log is followed."""
 ALONE = 0.8
 """How much of the others' error the log named may leave at most of what leaving out any other log does."""
+STAGES = (60.0, 20.0, 6.0)
+"""Bandwidths of the observer from the start [rad/s]."""
 MOST_JUMPS, SHORTEST = 4, 15
 """Times that counts may be lost in one log, and samples between them at least."""
 CLEAR_JUMP = 3.0
@@ -102,6 +106,10 @@ def odd_log(p: Problem, x: np.ndarray, robust: float) -> Finding | None:
     before = _scatter(part, y)
     trials = [_leave_out(part, y, k, robust) for k in range(len(places))]
     best, *rest = sorted(trials, key=lambda trial: trial.others)
+    if best.others > EXPLAINED:  # the odd one may have led all numbers astray: from the start again
+        again = [_leave_out(part, part.first, trial.place, robust, STAGES) for trial in (best, *rest[:2])]
+        trials = [min(pair, key=lambda trial: trial.others) for pair in zip((best, *rest), again, strict=False)]
+        best, *rest = sorted((*trials, *rest[2:]), key=lambda trial: trial.others)
     kept = float(np.max(np.delete(before, best.place)))
     agree = best.others < max(EXPLAINED, MUCH * kept) and best.others < ALONE * rest[0].others
     if not agree or best.own < APART * max(best.others, 1.0):
@@ -150,14 +158,17 @@ def _scatter(p: Problem, x: np.ndarray) -> np.ndarray:
     return np.nan_to_num(np.array(found) / noise, nan=1e9, posinf=1e9)
 
 
-def _leave_out(p: Problem, x: np.ndarray, k: int, robust: float) -> LeftOut:
-    """The optimum without one log: led by the recordings at first, then as noise weighs them."""
+def _leave_out(
+    p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequence[float] = (6.0,)
+) -> LeftOut:
+    """The optimum without one log: led by the recordings at first, by observers of some bandwidths [rad/s],
+    then as noise weighs them."""
     others, y = part_of(p, x, [j for j in range(len(p.logs)) if j != k])
     n = max(1, p.substeps // 2)
     how: dict[str, Any] = {"substeps": n, "tolerance": 1e-3, "still": (DELAY,)}
-    for bandwidth, most, weight, cut in ((6.0, 8, p.sigma, robust), (0.0, 12, p.sigma_noise, np.inf)):
-        others.sigma = weight
-        end = levenberg_marquardt(others, y, bandwidth=bandwidth, most=most, robust=cut, **how)
+    for bandwidth in (*stages, 0.0):
+        others.sigma, cut = (p.sigma, robust) if bandwidth else (p.sigma_noise, np.inf)
+        end = levenberg_marquardt(others, y, bandwidth=bandwidth, most=12, robust=cut, **how)
         y = end.x if math.isfinite(end.cost) else y
     found = dict(zip(others.free.names, y, strict=True))
     own = np.array([found.get(q.name, q.prior[0]) for q in p.free.parameters])
@@ -197,7 +208,7 @@ def _name_log(p: Problem, odd: LeftOut) -> Finding:
     """What is said of an odd log: the one thing that would be wrong in it, or that it is another's."""
     log = p.logs[odd.place].log
     rows = sorted(_explanations(p, odd), key=lambda row: row.error)
-    good = [row for row in rows if row.error < EXPLAINED][:3]
+    good = [row for row in rows if row.error < max(EXPLAINED * max(odd.others, 1.0), MOST_OF_IT * odd.own)][:3]
     text = (
         f"{log.name} does not belong to the others: they are followed to {odd.others:.2g} times their noise"
         f" without it, and it is missed by {odd.own:.2g} times."
