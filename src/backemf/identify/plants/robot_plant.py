@@ -22,7 +22,7 @@ from ...results.fit_result import Fit
 from .. import bench_numbers as numbers
 from ..fit_options import FitOptions
 from ..frictions import above, with_friction
-from ..holdout import divide
+from ..holdout import LATTER, divide
 from ..optimize import Stage
 from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors
 from ..problem import Problem, problem
@@ -44,6 +44,8 @@ SHIFTS = (0, -1, 1, 2, 3, 4, 5, 6)
 """Samples by which commands may count late at the start."""
 LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
+FEWEST = 4
+"""Motions above which the one with the most torque is left out of a choice too."""
 
 
 STILL = 1e-3
@@ -130,6 +132,19 @@ class RobotPlant(Plant):
         if seconds is None:
             return self
         return replace(self, recordings=[first_part(recording, seconds) for recording in self.recordings])
+
+    def fold(self) -> RobotPlant:
+        """With some motions left out to judge by, for a choice: every third, and the one that asks for the
+        most torque; of a single one its latter part."""
+        given = list(self.recordings)
+        if len(given) == 1:
+            first, rest = divide([given[0].log], LATTER)
+            parts = [[recording_of(self.robot, log) for log in logs] for logs in (first, rest)]
+            return replace(self, recordings=parts[0], held_out=parts[1])
+        most = max(range(len(given)), key=lambda k: float(np.max(np.abs(given[k].carried.torque))))
+        left = {*range(1, len(given), 3), *([most] if len(given) > FEWEST else [])}
+        training = [one for k, one in enumerate(given) if k not in left]
+        return replace(self, recordings=training, held_out=[one for k, one in enumerate(given) if k in left])
 
     def problem(self, substeps: int | None = None) -> Problem:
         """All joints in all recordings, but for those in which one that moves elsewhere is not asked to."""
