@@ -157,6 +157,7 @@ _MEANINGS = {
     "fit": {
         "at_bound": "a number ended at its bound",
         "correlated": "two numbers are known better together than apart",
+        "extrapolates": "a log that judges asks for more torque, speed or another gain than was fitted",
         "firmware_gain_fitted": "nobody printed the firmware's gain; it was fitted along",
         "interrupted": "the search was interrupted; this is the best so far",
         "model_error": "the errors exceed the noise: the model misses something",

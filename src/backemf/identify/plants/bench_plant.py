@@ -18,6 +18,7 @@ from ...physics.actuator import Actuator
 from ...physics.quantity import parameters
 from ...results.fit_result import BenchNumber, Fit
 from .. import bench_numbers as numbers
+from ..extrapolation import of_benches
 from ..fit_numbers import (
     NOISES,
     bench_numbers_of,
@@ -196,6 +197,7 @@ class BenchPlant(Plant):
             *of_parameters(p, x, fitted, blamed),
             *of_pairs(tuple(fitted), correlation),
             *(merge_findings(jumps_of(self.logs)) if options.inspect and times_noise > NOISES else ()),
+            *of_benches(self.logs, self.held_out),
             *of_errors(errors, held, times_noise),
             *of_search(self.guessed_gain, optimum.found.interrupted),
         )

@@ -18,6 +18,7 @@ from ...mujoco.robot.contact import stretches
 from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
 from ...physics.joint_law import JointLaw
 from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
+from ..extrapolation import extrapolations
 from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
 from ..parameters import Parameter
 from ..problem import Problem
@@ -191,6 +192,7 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
         *optimum.findings,
         *of_scale(optimum, joints),
         *of_followed(optimum),
+        *of_demands(plant),
         *of_joints(joints),
         *of_search(guessed=False, interrupted=optimum.found.interrupted),
     )
@@ -452,6 +454,20 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
         k = paths.index("motor.torque_constant")
         found[joint] = float(math.sqrt(max(error[k, k], 0.0)))
     return found
+
+
+def of_demands(plant: RobotPlant) -> list[Finding]:
+    """Recordings that judge and ask for more torque or speed of a joint than those fitted: the joint of which
+    they ask the most."""
+    found = []
+    for joint in plant.joints if plant.held_out else ():
+        place = plant.robot.place(joint)
+        asked = [
+            {f"{one.log.name}/{joint}": one.demands(place) for one in some if joint in one.log.joints}
+            for some in (plant.recordings, plant.held_out)
+        ]
+        found += extrapolations(*asked, motion=plant.robot.joint(joint).motion)
+    return sorted(found, key=lambda f: -max(f.numbers.values()))[:1]
 
 
 def of_followed(s: Optimum[RobotPlant]) -> Iterator[Finding]:
