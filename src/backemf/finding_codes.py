@@ -195,6 +195,7 @@ _MEANINGS = {
         "scale_open": "no joint tells how strong its motor is",
         "share_of_range": "a joint is recorded as a share of its range",
         "sign_contradicted": "gravity contradicts the sign of a joint",
+        "torque_driven": "torque is the command: scored over short stretches and by inverse dynamics",
         "torque_is_law": "a torque target is what the PD law asks for; it is left out",
     },
     "fleet": {

@@ -27,7 +27,7 @@ LAST = re.compile(r"last\s+(\d+(?:\.\d+)?)\s*%")
 FEWEST_GROUPS = 3
 """Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
 MOST_FOLDS = 4
-MOST_FITTED, MOST_JUDGED = 24, 16
+MOST_FITTED, MOST_JUDGED = 16, 12
 """Logs of many that a fold fits, and that judge it: frictions are told apart by fewer than their numbers."""
 LATTER = "last 40 %"
 """What judges where there is a single log."""

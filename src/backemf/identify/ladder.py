@@ -124,6 +124,8 @@ MISSED = (
     " another clock, and free it (--free)"
 )
 """What is advised where even the ladder's choice misses something."""
+NEARBY: dict[str, Any] = {"most": 12, "tolerance": 1e-4}
+"""Of a search that is carried on to other logs: it begins near its end, and settles behind."""
 STOPPED = "the ladder was interrupted before it"
 """Why there is no fit of a rung that nobody waited for."""
 QUICK = 7e-3
@@ -213,7 +215,7 @@ def carry_on(found: SearchResult, plant: Any) -> Optimum:
     p = plant.problem()
     x = p.x_from(found.best.values)
     p.sigma, robust = found.weights if found.weights.sigma.ndim == 1 else plant.weigh(p, x)
-    end = plant.schedule.settle.minimise(p, x, robust)
+    end = replace(plant.schedule.settle, **NEARBY).minimise(p, x, robust)
     ends = [StartResult.of(p, end)]
     weights = plant.weigh(p, end.x) if math.isfinite(end.cost) else found.weights
     n = found.n_evaluations + end.n_evaluations

@@ -18,7 +18,7 @@ from . import bench_numbers as numbers
 from .causes import CAUSES, DRIFTS, FREED, Cause, causes, drifting, gain_parameter, move_commands
 from .fit_numbers import bench_numbers_of
 from .optimize import levenberg_marquardt
-from .parameters import FreeParameters, Parameter
+from .parameters import FreeParameters, Parameter, default_paths, free
 from .problem import Problem, problem
 
 MOST_LOGS = 8
@@ -28,7 +28,8 @@ BEYOND = 2.0
 EXPLAINED = 1.5
 """The same up to which noise explains a log; coarse steps and a few counts of the encoder included."""
 MOST_OF_IT = 0.06
-"""Share of its error that an odd log may keep at most with what explains it."""
+"""Share of its error that an odd log may keep at most with what explains it, where the numbers of another servo
+would not explain more."""
 MUCH = 0.5
 """Share of their error that the others may keep at most without the odd one, where noise does not explain
 it."""
@@ -208,14 +209,19 @@ def _name_log(p: Problem, odd: LeftOut) -> Finding:
     """What is said of an odd log: the one thing that would be wrong in it, or that it is another's."""
     log = p.logs[odd.place].log
     rows = sorted(_explanations(p, odd), key=lambda row: row.error)
-    good = [row for row in rows if row.error < max(EXPLAINED * max(odd.others, 1.0), MOST_OF_IT * odd.own)][:3]
+    noise = EXPLAINED * max(odd.others, 1.0)
+    other = _settle_alone(p, odd.x, odd.place, free(p.actuator_at(odd.x), default_paths(p.actuator)).parameters)
+    good = [row for row in rows if row.error < max(noise, min(MOST_OF_IT * odd.own, other.error))][:3]
     text = (
         f"{log.name} does not belong to the others: they are followed to {odd.others:.2g} times their noise"
         f" without it, and it is missed by {odd.own:.2g} times."
     )
     found = {"own": odd.own, "others": odd.others}
     if not good:
-        text += " No one thing that is stated of it explains that: it is of another servo, or was spoilt."
+        text += (
+            f" No one thing that is stated of it explains that; as of a servo of its own it is followed to"
+            f" {other.error:.2g} times."
+        )
         remedy = "leave it out, or fit it by itself"
         return Finding(code="foreign_log", text=text, remedy=remedy, numbers=found, logs=(log.name,))
     first, *others = [row for row in good if row.error < 1.15 * good[0].error]

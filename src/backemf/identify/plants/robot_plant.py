@@ -28,9 +28,19 @@ from ..parameters import FreeParameters, Parameter, default_paths, free, give_si
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_result
+from .coupling import coupling_of, joints_of_motors
 from .inertia import free_inertia
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
-from .recordings import RobotRecording, first_part, joint_log, recording_of, refine_ground, with_contact
+from .recordings import (
+    STRETCH,
+    RobotRecording,
+    first_part,
+    joint_log,
+    recording_of,
+    refine_ground,
+    shoot,
+    with_contact,
+)
 from .robot_result import coupling_terms, step_terms
 from .starts import starts, without_echo
 
@@ -133,6 +143,11 @@ class RobotPlant(Plant):
             return self
         return replace(self, recordings=[first_part(recording, seconds) for recording in self.recordings])
 
+    @property
+    def stretch(self) -> float:
+        """Seconds over which joints that are driven by torque are predicted; 0 where a loop holds them."""
+        return 0.0 if any(_is_held(actuator) for actuator in self.starts.values()) else STRETCH
+
     def fold(self) -> RobotPlant:
         """With some motions left out to judge by, for a choice: every third, and the one that asks for the
         most torque; of a single one its latter part."""
@@ -167,7 +182,8 @@ class RobotPlant(Plant):
             )
         base, free_ = next(iter(self.starts.values())), self._free(logs, [joint for joint, _ in labels])
         how: dict[str, Any] = {"substeps": substeps, "outputs": ("position",)}
-        return problem(base, logs, free_, starts=self.starts, labels=labels, **how)
+        whole = problem(base, logs, free_, starts=self.starts, labels=labels, **how)
+        return shoot(whole, self.robot, self.recordings, self.stretch) if self.stretch else whole
 
     def is_shared(self, path: str) -> bool:
         """Whether equal joints have it in common; firmware and gears are of a piece with the motor."""
@@ -313,6 +329,7 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         UnknownName: no joint is called so, or no parameter that shall be shared.
     """
     robot = robot_of(logs)
+    logs = joints_of_motors(logs, coupling_of(robot, options.coupling))
     training, held_out = divide(logs, options.hold_out)
     begin = starts(
         robot,
@@ -369,6 +386,12 @@ def _stands_still(log: Log) -> bool:
     them as there are would pass for what it usually does."""
     target = log.signals.get("position_target")
     return target is not None and float(np.ptp(target.values)) < STILL
+
+
+def _is_held(actuator: Actuator) -> bool:
+    """Whether a loop holds the joint, so that it stays near what it was asked for."""
+    loop = actuator.drive.loop
+    return loop is not None and (loop.effort != "N m" or bool(loop.proportional or loop.derivative))
 
 
 def _matches(path: str, pattern: str) -> bool:
