@@ -178,7 +178,8 @@ def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
     options = plant.options
     folds, said = folds_of(plant.logs)
     quiet = replace(options, inspect=False, hold_out=None)
-    parts = [replace(plant, logs=f.training, held_out=f.judged, options=quiet, given=()) for f in folds]
+    how: dict[str, Any] = {"options": quiet, "given": (), "rough": True}
+    parts = [replace(plant, logs=fold.training, held_out=fold.judged, **how) for fold in folds]
     search = FrictionSearch(parts[0], quiet)
 
     def try_rung(name: str, note: Progress) -> RungResult:

@@ -21,7 +21,7 @@ from .optimize import levenberg_marquardt
 from .parameters import FreeParameters, Parameter, default_paths, free
 from .problem import Problem, problem
 
-MOST_LOGS = 8
+MOST_LOGS = 6
 """Logs that are tried at most: of more, those that are followed worst, and some of the others."""
 BEYOND = 2.0
 """Root mean square error of a log, in units of its noise, from which on the others are asked about it."""
@@ -123,7 +123,7 @@ def _tried_places(scatter: np.ndarray) -> list[int]:
     if len(scatter) <= MOST_LOGS:
         return list(range(len(scatter)))
     order = np.argsort(-scatter)
-    worst, others = order[: MOST_LOGS // 4], np.sort(order[MOST_LOGS // 4 :])
+    worst, others = order[: MOST_LOGS // 3], np.sort(order[MOST_LOGS // 3 :])
     some = others[np.linspace(0, len(others) - 1, MOST_LOGS - len(worst)).astype(int)]
     return sorted(int(k) for k in (*worst, *some))
 

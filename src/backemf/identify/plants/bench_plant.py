@@ -84,6 +84,8 @@ class BenchPlant(Plant):
     """Whether they may be trusted; no bench is blamed for a faulty recording."""
     first: Actuator | None = None
     """The start before another friction was asked for."""
+    rough: bool = False
+    """Whether fits are only compared with each other: then they settle with the steps of the search."""
     kind = "bench"
     schedule = SCHEDULE
 
@@ -164,7 +166,7 @@ class BenchPlant(Plant):
         return residual_weights(p, x)
 
     def settle(self, found: SearchResult) -> Optimum:
-        return settle(found, self.logs, self.options.tolerances)
+        return settle(found, self.logs, self.options.tolerances, self.rough)
 
     def judge(self, optimum: Optimum, step: float | None = None) -> Judgement:
         if not self.held_out:
@@ -289,13 +291,14 @@ def residual_weights(p: Problem, x: np.ndarray) -> Weights:
     return Weights(p.sigma_noise * scale * math.sqrt(alike), 1.5 / math.sqrt(alike))
 
 
-def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool) -> Optimum:
+def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool, rough: bool = False) -> Optimum:
     """The optimum with finer steps, and with everything free that a tolerance allows to move; data weighed by
-    the errors that are left."""
+    the errors that are left. A rough one keeps the steps of the search."""
     p, best = _without_lossless(result, logs)
     more = numbers.within_tolerance(p.actuator, logs, p.free.paths) if tolerances else []
     values = best | {q.name: q.start for q in more}
-    q = problem(p.actuator, logs, p.free.with_(more), outputs=p.outputs, substeps=2 * p.substeps)
+    finer = 1 if rough else 2
+    q = problem(p.actuator, logs, p.free.with_(more), outputs=p.outputs, substeps=finer * p.substeps)
     q.sigma, q.sigma_noise = p.sigma, p.sigma_noise
     x = q.free.to_x({name: values[name] for name in q.free.names}, q.fixed)
     robust = result.weights.robust
@@ -306,11 +309,13 @@ def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool) -> Optim
     if robust < np.inf and more and _scale(q) < NEAR:
         x, robust = _bench_alone(q, x, robust, p.substeps)
     if robust < np.inf:
-        x = _slide(q, x, robust, p.substeps).x
-        weights = residual_weights(q, x)
-        q.sigma, robust = weights.sigma, weights.robust
+        end = _slide(q, x, robust, p.substeps)
+        if rough:
+            return Optimum(plant=result.plant, problem=q, end=end, robust=robust, found=result)
+        weights = residual_weights(q, end.x)
+        x, q.sigma, robust = end.x, weights.sigma, weights.robust
     end = _slide(q, x, robust)
-    if len(result.ends) > 1:  # the first start did not lead to the noise
+    if len(result.ends) > 1 and not rough:  # the first start did not lead to the noise
         end = _kick(q, end, robust, p.substeps)
     return Optimum(plant=result.plant, problem=q, end=end, robust=robust, found=result)
 
