@@ -125,8 +125,11 @@ _MEANINGS = {
         "delay": "the motion answers later or earlier than the model says",
         "duplicates": "the sensor is read faster than it updates",
         "encoder_counts": "a channel is in counts of an encoder, not in radians",
+        "foreign_log": "one log does not belong to the others: it is of another servo, or was spoilt",
         "gaps": "there are gaps in time",
+        "inverted_flag": "the torque's flag is off where the joint is driven, and on where it is not",
         "jitter": "the samples are off their step",
+        "lost_counts": "the position jumps and stays off: the encoder lost counts",
         "lost_rows": "rows are lost and the rest was numbered anew",
         "milliradians": "a channel is in milliradians, not in radians",
         "mounting_angle": "the arm does not hang where it was said to",
@@ -155,6 +158,7 @@ _MEANINGS = {
     "fit": {
         "at_bound": "a number ended at its bound",
         "correlated": "two numbers are known better together than apart",
+        "extrapolates": "a log that judges asks for more torque, speed or another gain than was fitted",
         "firmware_gain_fitted": "nobody printed the firmware's gain; it was fitted along",
         "interrupted": "the search was interrupted; this is the best so far",
         "model_error": "the errors exceed the noise: the model misses something",
@@ -192,6 +196,7 @@ _MEANINGS = {
         "scale_open": "no joint tells how strong its motor is",
         "share_of_range": "a joint is recorded as a share of its range",
         "sign_contradicted": "gravity contradicts the sign of a joint",
+        "torque_driven": "torque is the command: scored over short stretches and by inverse dynamics",
         "torque_is_law": "a torque target is what the PD law asks for; it is left out",
     },
     "fleet": {

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+import time
+from typing import Any
 
 import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.holdout import choice_of, default_hold_out, folds_of, group_by_rig, split
+from backemf.identify.holdout import (
+    choice_of,
+    default_hold_out,
+    extreme_rig,
+    folds_of,
+    group_by_rig,
+    split,
+    spread_over,
+)
 from backemf.identify.ladder import STOPPED, Ladder, RungResult, as_good, simplest
 from backemf.results.fit_result import Fit, FittedParameter
 
@@ -150,34 +160,65 @@ def test_logs_of_one_rig_and_settings_are_a_group():
     assert len(group_by_rig(bare)) == 2
 
 
-def test_enough_groups_are_held_out_as_asked():
-    """Three groups, or four logs of fewer."""
-    three = logs(*[(g, 0.3) for g in (4.0, 8.0, 16.0, 32.0, 64.0)])
-    assert folds_of(three, ["log 0", "log 1", "log 2"]) == ([["log 0", "log 1", "log 2"]], "")
-    many = logs(*[(8.0, 0.3)] * 4, (16.0, 0.3))
-    assert folds_of(many, {"gain": 8}) == ([["log 0", "log 1", "log 2", "log 3"]], "")
-    one = logs((8.0, 0.3), (8.0, 0.5))
-    assert folds_of(one, ["log 1"]) == ([["log 0"], ["log 1"]], "2 groups of logs, each held out in turn")
+def parted(some: list[be.Log]) -> tuple[list[tuple[list[str], list[str]]], str]:
+    """Names of the logs that are fitted and that judge, fold by fold."""
+    folds, words = folds_of(some)
+    return [(names(fold.training), names(fold.judged)) for fold in folds], words
+
+
+def test_a_middle_gain_and_the_heaviest_rig_judge():
+    """Three rigs of four gains: the lower middle gain, and the rig with the longest and heaviest arm."""
+    some = logs(*[(g, m, l) for m, l in ((0.3, 0.1), (0.5, 0.1), (0.3, 0.2)) for g in (4.0, 8.0, 16.0, 32.0)])
+    (first, second), words = parted(some)
+    assert first[1] == ["log 1", "log 5", "log 9"]
+    assert second[1] == ["log 8", "log 9", "log 10", "log 11"]
+    for training, judged in (first, second):
+        assert sorted([*training, *judged]) == sorted(names(some))
+    assert words == (
+        "the logs with gain 8, and those of the heaviest rig (mass 0.3 kg, length 0.2 m), each left out in turn"
+    )
+
+
+def test_two_rigs_have_no_extreme_one():
+    some = logs(*[(g, m) for m in (0.3, 0.5) for g in (4.0, 8.0, 16.0)] * 2)
+    assert extreme_rig(some) == []
+    ((_, judged),), words = parted(some)
+    assert judged == ["log 1", "log 4", "log 7", "log 10"]
+    assert words == "the logs with gain 8"
 
 
 def test_too_few_are_held_out_in_turn_with_all_others():
     some = logs((8.0, 0.3), (8.0, 0.3), (16.0, 0.3), (8.0, 0.3))
-    folds, words = folds_of(some, {"gain": 8})  # three logs, but of one rig
-    assert folds == [["log 0", "log 1", "log 3"], ["log 2"]]
+    folds, words = parted(some)
+    assert [judged for _, judged in folds] == [["log 0", "log 1", "log 3"], ["log 2"]]
+    assert [training for training, _ in folds] == [["log 2"], ["log 0", "log 1", "log 3"]]
     assert words == "2 groups of logs, each held out in turn"
-    # half a group is not one that was held out
-    halves = logs(*[(g, 0.3) for g in (4.0, 8.0, 16.0) for _ in range(2)])
-    folds, _ = folds_of(halves, ["log 0", "log 2", "log 4"])
-    assert folds == [["log 0", "log 1"], ["log 2", "log 3"], ["log 4", "log 5"]]
 
 
 def test_at_most_four_folds_the_smallest_together():
     rows = [(4.0,)] * 3 + [(5.0,)] * 2 + [(6.0,), (7.0,)] + [(8.0,)] * 2
-    folds, words = folds_of(logs(*rows), ["log 5"])
-    assert sorted(map(len, folds)) == [2, 2, 2, 3]
-    assert ["log 5", "log 6"] in folds
+    folds, words = parted(logs(*rows))
+    left = [judged for _, judged in folds]
+    assert sorted(map(len, left)) == [2, 2, 2, 3]
+    assert ["log 5", "log 6"] in left
     assert words == "4 groups of logs, each held out in turn"
-    assert sorted(name for fold in folds for name in fold) == [f"log {k}" for k in range(9)]
+    assert sorted(name for fold in left for name in fold) == [f"log {k}" for k in range(9)]
+
+
+def test_a_single_log_is_judged_by_its_end():
+    ((training, judged),), words = parted(logs((8.0,)))
+    assert (training, judged) == (["log 0"], ["log 0 (last 40 %)"])
+    assert words == "the last 40 % of the log"
+
+
+def test_of_many_logs_as_many_of_each_rig_and_setting():
+    some = logs(*[(g, m) for m in (0.3, 0.5) for g in (4.0, 8.0) for _ in range(5)])
+    few = spread_over(some, 8)
+    assert [len(members) for members in group_by_rig(few).values()] == [2, 2, 2, 2]
+    places = [some.index(log) for log in few]
+    assert places == sorted(places)
+    assert {k % 5 for k in places} == {0, 1, 2, 3, 4}  # not the same motion of each
+    assert spread_over(some, 20) == some
 
 
 def fit_of(n: int, untold: bool = False, training: float = 1e-3, motion: str = "rotary") -> Fit:
@@ -348,14 +389,15 @@ def test_a_ladder_in_words(monkeypatch):
 
 
 def test_rungs_are_fitted_judged_and_the_simplest_kept():
-    """Short logs of Stribeck friction: each of two groups is held out in turn, and progress rises."""
-    some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(4)]
+    """Short logs of Stribeck friction: each of two groups is held out in turn, what is named is not looked
+    at, the one chosen is fitted to all others, and progress rises."""
+    some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(5)]
     told: list[tuple[str, float, float]] = []
     climbed = be.ladder(
         SERVO,
         some,
         rungs=("stribeck", "unknown", "coulomb"),
-        hold_out=["log 1", "log 3"],
+        hold_out=["log 4"],
         offset=False,
         n_starts=1,
         progress=lambda *row: told.append(row),
@@ -367,7 +409,8 @@ def test_rungs_are_fitted_judged_and_the_simplest_kept():
     assert best.held_out < poorer.held_out
     assert unknown.fit is None
     assert "unknown friction" in unknown.reason
-    assert set(climbed.fit.held_out) == {"log 1", "log 3"}
+    assert set(climbed.fit.held_out) == {"log 4"}
+    assert set(climbed.fit.training) == {f"log {k}" for k in range(4)}
     assert climbed.fit.friction == "stribeck"
     of_rungs = [row for row in told if row[0].startswith(("stribeck: ", "coulomb: "))]
     assert all(cost > 0 for _, cost, _ in of_rungs)
@@ -377,6 +420,33 @@ def test_rungs_are_fitted_judged_and_the_simplest_kept():
     assert 2 / 3 < min(last) <= max(last) <= 1.0
 
 
+def test_what_is_held_out_takes_no_part_in_the_choice():
+    """A log of quite another servo, held out: the rungs are judged and chosen as without it."""
+    some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(2)]
+    other = record(9, actuator=SERVO.replace(**{"motor.resistance": 9.0}), command=sweep, duration=1.2)
+    how: dict[str, Any] = {"rungs": ("coulomb", "stribeck"), "offset": False, "n_starts": 1}
+    plain, held = be.ladder(SERVO, some, **how), be.ladder(SERVO, [*some, other], hold_out=[other.name], **how)
+    assert [r.errors for r in plain.rungs] == [r.errors for r in held.rungs]
+    assert {p: q.value for p, q in plain.fit.parameters.items()} == {
+        p: q.value for p, q in held.fit.parameters.items()
+    }
+    assert set(held.fit.held_out) == {other.name}
+    assert held.fit.held_out_mae > 5 * held.fit.training_mae
+    assert "extrapolates" not in {f.code for f in plain.fit.findings}
+
+
+def test_the_ladder_says_what_it_cost_and_does_not_advise_itself():
+    some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(2)]
+    begun = time.process_time()
+    climbed = be.ladder(SERVO, some, rungs=("viscous",), offset=False, n_starts=1)
+    spent = time.process_time() - begun
+    assert 0.7 * spent < climbed.fit.cpu_s <= spent
+    (missed,) = [f for f in climbed.fit.findings if f.code == "model_error"]
+    assert "--friction ladder" not in missed.remedy
+    (alone,) = [f for f in be.fit(SERVO, some, friction="viscous", n_starts=1).findings if f.code == "model_error"]
+    assert "--friction ladder" in alone.remedy
+
+
 def test_a_ladder_that_is_interrupted_keeps_the_rungs_it_has():
     some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(2)]
 
@@ -384,7 +454,7 @@ def test_a_ladder_that_is_interrupted_keeps_the_rungs_it_has():
         if text.startswith("stribeck: "):
             raise KeyboardInterrupt
 
-    options = {"hold_out": ["log 1"], "offset": False, "n_starts": 1, "progress": stop}
+    options: dict[str, Any] = {"offset": False, "n_starts": 1, "progress": stop}
     climbed = be.ladder(SERVO, some, rungs=("coulomb", "stribeck", "m4"), **options)
     assert climbed.chosen == "coulomb"
     assert [r.reason for r in climbed.rungs] == ["", STOPPED, STOPPED]

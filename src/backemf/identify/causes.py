@@ -17,10 +17,13 @@ import numpy as np
 from ..engine.rows import DELAY
 from ..findings import Finding, finding
 from ..logs.log import ASKED, Log, Signal
+from ..physics.actuator import Actuator
+from ..physics.quantity import parameters
 from .bench_numbers import LATENCY
 from .optimize import levenberg_marquardt
-from .parameters import FreeParameters, Parameter
+from .parameters import FreeParameters, Parameter, free
 from .problem import Problem, problem
+from .uncertainty import inverse
 
 FAR = 3.0
 """Tolerances that a stated number may move before it is asked why."""
@@ -43,6 +46,12 @@ DRIFTS = (0.005, 0.01, 0.02, 0.04)
 """Shares by which one of two clocks may run faster."""
 DRIFT_WORTH = 0.15
 """Share of the misfit that another clock must take away."""
+
+
+FELT = 0.05
+"""Share of the heaviest load from which on an arm that nobody weighed is named."""
+GAIN, EXACT = "drive.firmware_gain", 1e-3
+"""A number that nobody allowed to move, and how well it is stated then."""
 
 
 class Cause(NamedTuple):
@@ -99,6 +108,8 @@ class CauseTrial(NamedTuple):
     """Half the chi^2 that it saves, less what its freedom costs."""
     text: str
     shift: float
+    logs: tuple[str, ...] = ()
+    """Those that it is wrong in, where it is right in others."""
 
 
 def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
@@ -115,9 +126,10 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     yield from _angles(p, x)
     late = list(_latency(p, x))
     yield from late
+    yield from _forgotten_arm(p, x)
     if late and robust < np.inf:
         return  # what is late explains part of the rest, and nobody knows how much
-    worth = WORTH if robust == np.inf else WORTH_IF_IT_MISSES
+    worth = WORTH if robust == np.inf and not late else WORTH_IF_IT_MISSES
     if strain(p, x) <= worth:
         return
     n = max(1, p.substeps // 2)
@@ -126,7 +138,7 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
         return
     here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
     rows = [_try_cause(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
-    good = likely(rows, worth)
+    good = likely(rows, max(worth, _slack(p, here.x, robust, n)))
     if good:
         yield _name_cause(good)
 
@@ -151,6 +163,15 @@ def likely(rows: Sequence[CauseTrial], worth: float) -> list[CauseTrial]:
     return [row for row in rows if row.saved > worth and row.saved >= rows[0].saved - ALIKE][:MOST]
 
 
+def gain_parameter(actuator: Actuator) -> list[Parameter]:
+    """The firmware's gain as a number that somebody stated exactly; none where the drive has none."""
+    gain = actuator.parameters.get(GAIN)
+    if gain is None:
+        return []
+    (one,) = free(actuator, [GAIN], prior={GAIN: (gain, EXACT * gain)}).parameters
+    return [replace(one, beside=True)]
+
+
 def strain(p: Problem, x: np.ndarray) -> float:
     """Half the chi^2 of the stated numbers that set scales: what their tolerances had to give."""
     off = np.where([q.stated and q.path in SCALES for q in p.free.parameters], x - p.free.prior()[0], 0.0)
@@ -164,6 +185,17 @@ def _widen(p: Problem, places: Sequence[int]) -> FreeParameters:
         mean, error = numbers[k].prior
         numbers[k] = replace(numbers[k], prior=(mean, FREED * error), alike=0.98 if numbers[k].alike else 0.0)
     return FreeParameters(tuple(numbers))
+
+
+def _slack(p: Problem, x: np.ndarray, robust: float, n: int) -> float:
+    """What a search that came to rest might still save if the errors were linear: next to nothing at an
+    optimum, much where sticking makes them so rough that it got caught; then no cause is told by less."""
+    H, g, _ = p.normal(x, robust=robust, substeps=n)
+    pull = g + p.free.precision @ (x - p.free.prior()[0])
+    low, high = p.free.bounds()
+    inside = (x > low + 1e-9) & (x < high - 1e-9)
+    A = (H + p.free.precision)[np.ix_(inside, inside)]
+    return 0.5 * float(pull[inside] @ np.linalg.solve(A, pull[inside]))
 
 
 def _promise(p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Sequence[int]) -> float:
@@ -181,16 +213,18 @@ def _try_cause(
     q = replace(p, free=_widen(p, places))
     end = levenberg_marquardt(q, x, robust=robust, substeps=n, most=30, **SLIDING)
     values = q.values(end.x)
-    words, shifts = [], []
-    for k in places:
-        one = p.free.parameters[k]
-        words.append(_shift_words(one, values[one.name]))
-        shifts.append(values[one.name] / one.outward(one.prior[0]))
-    shared = {p.free.parameters[k].path: p.free.parameters[k] for k in places}
-    if any(one.path == "bench.supply_factor" for one in shared.values()):
+    numbers = [p.free.parameters[k] for k in places]
+    moved = [one for one in numbers if abs(one.inward(values[one.name]) - one.prior[0]) > FAR * one.prior[1]]
+    some = moved and len(moved) < len(numbers) and all(one.logs for one in moved)
+    wrong = moved if some else numbers
+    shifts = [values[one.name] / one.outward(one.prior[0]) for one in wrong]
+    words = [_shift_words(one, values[one.name]) for one in wrong]
+    if any(one.path == "bench.supply_factor" for one in numbers):
         words = [f"{float(np.mean(shifts)):.3g} times what was recorded"]
     text = f"{cause.words}: {', '.join(words[:4])}"
-    return CauseTrial(cause, cost - end.cost - 0.5 * (len(shared) - 1), text, float(np.mean(shifts)))
+    names = [p.logs[k].log.name for one in wrong for k in one.logs or ()] if some else []
+    saved = cost - end.cost - 0.5 * (len({one.path for one in numbers}) - 1)
+    return CauseTrial(cause, saved, text, float(np.mean(shifts)), tuple(dict.fromkeys(names)))
 
 
 def _shift_words(parameter: Parameter, value: float) -> str:
@@ -209,7 +243,7 @@ def _name_cause(good: Sequence[CauseTrial]) -> Finding:
     if others:
         remedy += f". Otherwise {', or '.join(row.cause.remedy for row in others)}"
     numbers = {row.cause.code.removeprefix("wrong_"): row.shift for row in good}
-    return finding(first.cause.code, text, remedy, **numbers)
+    return Finding(code=first.cause.code, text=text, remedy=remedy, numbers=numbers, logs=first.logs)
 
 
 def _angles(p: Problem, x: np.ndarray) -> Iterator[Finding]:
@@ -226,6 +260,21 @@ def _angles(p: Problem, x: np.ndarray) -> Iterator[Finding]:
                 )
                 remedy = "level the bench and set the joint's zero there, or state bench.hanging"
                 yield finding("mounting_angle", text, remedy, hanging=values[q.name])
+
+
+def _forgotten_arm(p: Problem, x: np.ndarray) -> Iterator[Finding]:
+    """An arm that nobody weighed and that the motion feels."""
+    arm = next((k for k, q in enumerate(p.free.parameters) if q.path == "bench.arm_mass" and not q.stated), None)
+    if arm is None or not p.free.parameters[arm].beside:
+        return
+    H, _, _ = p.normal(x)
+    T = p.free.slopes(x)
+    error = float(np.sqrt(max((T @ inverse(H + p.free.precision) @ T.T)[arm, arm], 0.0)))
+    mass = p.values(x)[p.free.names[arm]]
+    heaviest = max(parameters(log.bench)["mass"] for log in p.logs)
+    if mass > FAR * error and mass > FELT * heaviest:
+        text = f"the arm weighs about {mass:.2g} +- {error:.1g} kg by the motion, and nobody stated it."
+        yield finding("wrong_arm_mass", text, "weigh the arm alone, and state it: arm_mass=", arm_mass=mass)
 
 
 def _latency(p: Problem, x: np.ndarray) -> Iterator[Finding]:

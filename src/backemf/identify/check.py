@@ -19,11 +19,11 @@ from ..logs.log import Log, actuator_and_logs
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..tables import number, table
-from .causes import causes, drifting
 from .fit_options import CheckOptions
 from .inspect.remedies import apply, limits_of, merge_findings
 from .inspect.signals import coverage
 from .optimize import Progress
+from .outliers import diagnose
 from .parameters import WIDE
 from .plants.bench_plant import inspection
 from .problem import Problem, long_enough
@@ -205,8 +205,7 @@ def diagnosis(
     if not math.isfinite(found.best.cost):
         return []
     optimum = search.settle(found)
-    drift = list(drifting(optimum.problem, optimum.x, optimum.robust, logs))
-    return drift or list(causes(optimum.problem, optimum.x, optimum.robust))
+    return diagnose(optimum.problem, optimum.x, optimum.robust)
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:

@@ -172,6 +172,14 @@ class FitOptions(Options):
         parse=parse_file,
         applies_to=ROBOT,
     )
+    coupling: Any = option(
+        default=None,
+        help="Of a robot whose motors move several joints: a JSON file with the torque of a joint for one of"
+        " each motor.",
+        more='{"pitch": {"left": 1, "right": 1}, ...}; "at": "motors" where positions are the motors\' too.',
+        parse=parse_file,
+        applies_to=ROBOT,
+    )
     joints: Sequence[str] | None = option(
         default=None,
         help="Of a robot: joints to fit, as a,b; all but grippers, unless given.",

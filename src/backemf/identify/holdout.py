@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import InvalidValue, MissingValue, UnknownName
-from ..logs.log import Log
+from ..logs.log import Log, bench_of
 from ..physics.quantity import parameters
 from .bench_numbers import words
 
@@ -25,6 +27,10 @@ LAST = re.compile(r"last\s+(\d+(?:\.\d+)?)\s*%")
 FEWEST_GROUPS = 3
 """Groups of held-out logs below which one log's luck would choose: then every group is held out in turn."""
 MOST_FOLDS = 4
+MOST_FITTED, MOST_JUDGED = 16, 12
+"""Logs of many that a fold fits, and that judge it: frictions are told apart by fewer than their numbers."""
+LATTER = "last 40 %"
+"""What judges where there is a single log."""
 SHOWN = 12
 """Names of logs in a message."""
 
@@ -142,19 +148,68 @@ def default_hold_out(logs: Sequence[Log]) -> tuple[Any, str]:
     return names, f"every fourth log ({len(names)} of {len(logs)})" if len(logs) >= 4 else "one log"
 
 
-def folds_of(logs: Sequence[Log], hold_out: Any) -> tuple[list[list[str]], str]:
-    """Groups of log names to hold out in turn: the one that was asked for where it holds enough groups, or
-    else every group of the training logs as well."""
-    _, judged = split(logs, hold_out)
+class Fold(NamedTuple):
+    """Logs that are fitted, and others that judge the fit."""
+
+    training: list[Log]
+    judged: list[Log]
+
+
+def folds_of(logs: Sequence[Log]) -> tuple[list[Fold], str]:
+    """How logs judge frictions: without a middle setting, and without the extreme rig where there are three;
+    without every group of logs in turn where these would be too few; or by the end of a single log.
+
+    Args:
+        logs: that may be fitted; those that somebody holds out are not among them.
+
+    Returns:
+        (the folds, in words what judges).
+    """
+    if len(logs) < 2:
+        return [Fold(*divide(logs, LATTER))], f"the {LATTER} of the log"
+    middle, said = default_hold_out(logs)
+    _, judged = split(logs, middle)
     groups = group_by_rig(logs)
-    told = [name for name in groups if all(log in judged for log in groups[name])]
-    if len(told) >= FEWEST_GROUPS or len(judged) >= FEWEST_GROUPS + 1 or len(groups) < 2:
-        return [[log.name for log in judged]], ""
-    parts = [[log.name for log in members] for members in groups.values()]
-    while len(parts) > MOST_FOLDS:  # the smallest together
-        parts.sort(key=len)
-        parts = [parts[0] + parts[1], *parts[2:]]
-    return parts, f"{len(parts)} groups of logs, each held out in turn"
+    whole = [name for name in groups if all(log in judged for log in groups[name])]
+    if len(whole) < FEWEST_GROUPS and len(judged) < FEWEST_GROUPS + 1 and len(groups) > 1:
+        parts = [[log.name for log in members] for members in groups.values()]
+        while len(parts) > MOST_FOLDS:  # the smallest together
+            parts.sort(key=len)
+            parts = [parts[0] + parts[1], *parts[2:]]
+        folds = [Fold(*split(logs, part)) for part in parts]
+        return folds, f"{len(parts)} groups of logs, each held out in turn"
+    folds, rig = [Fold(*split(logs, middle))], extreme_rig(logs)
+    if rig:
+        folds.append(Fold(*split(logs, [log.name for log in rig])))
+        said += f", and those of the heaviest rig ({words(bench_of(rig[0]))}), each left out in turn"
+    return [Fold(spread_over(f.training, MOST_FITTED), spread_over(f.judged, MOST_JUDGED)) for f in folds], said
+
+
+def extreme_rig(logs: Sequence[Log]) -> list[Log]:
+    """The logs of the rig with the largest torque of gravity, or inertia; none of fewer than three rigs."""
+    rigs: dict[str, list[Log]] = {}
+    for log in logs:
+        if log.bench is not None and not log.bench.series:
+            rigs.setdefault(words(log.bench), []).append(log)
+    if len(rigs) < FEWEST_GROUPS:
+        return []
+
+    def heaviness(members: list[Log]) -> tuple[float, float]:
+        bench = bench_of(members[0])
+        return abs(float(bench.moment())), float(np.min(bench.inertia_at({})))
+
+    return max(rigs.values(), key=heaviness)
+
+
+def spread_over(logs: Sequence[Log], most: int) -> list[Log]:
+    """At most so many of the logs, as many of each rig and setting as of any other, in their order."""
+    if len(logs) <= most:
+        return list(logs)
+    groups = list(group_by_rig(logs).values())
+    turns = max(map(len, groups))
+    order = [(r, g, group[(r + g) % len(group)]) for g, group in enumerate(groups) for r in range(len(group))]
+    chosen = [log for r, _, log in sorted(order, key=lambda row: row[:2]) if r < turns][:most]
+    return [log for log in logs if any(log is one for one in chosen)]
 
 
 def group_by_rig(logs: Sequence[Log]) -> dict[Any, list[Log]]:

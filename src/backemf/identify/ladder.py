@@ -3,6 +3,7 @@ and take the simplest that is as good as the best."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,9 +19,9 @@ from ..tables import table
 from .fit import build_plant, find_optimum, make_fit
 from .fit_numbers import of_search
 from .fit_options import LadderOptions
-from .holdout import choice_of, default_hold_out, folds_of, split
+from .holdout import SHOWN, folds_of
 from .optimize import Progress
-from .plants.plant import Plant
+from .plants.plant import Optimum, Plant, SearchResult, StartResult
 from .search import FrictionSearch
 
 
@@ -118,6 +119,13 @@ class Ladder:
         )
 
 
+MISSED = (
+    "no friction of the ladder explains it: look at the plot of the errors for play, a deadband, heat or"
+    " another clock, and free it (--free)"
+)
+"""What is advised where even the ladder's choice misses something."""
+NEARBY: dict[str, Any] = {"most": 12, "tolerance": 1e-4}
+"""Of a search that is carried on to other logs: it begins near its end, and settles behind."""
 STOPPED = "the ladder was interrupted before it"
 """Why there is no fit of a rung that nobody waited for."""
 QUICK = 7e-3
@@ -144,56 +152,84 @@ ladder = takes(LadderOptions)(run_ladder)
 
 
 def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None) -> Ladder:
-    """Fit each friction and take the simplest that is as good as the best.
+    """Fit each friction and take the simplest that is as good as the best. Logs that are held out judge the
+    fit of the one chosen, and take no part in the choice.
 
     Args:
         plant: with its logs and options.
         rungs: frictions, from poor to rich; without them those of the plant's schedule.
     """
+    started_at = time.process_time()
     climb = _climb_together if plant.schedule.judged_together else _climb_in_turn
-    return climb(plant, rungs or plant.schedule.rungs)
+    climbed = climb(plant, rungs or plant.schedule.rungs)
+    best = replace(
+        climbed.fit,
+        cpu_s=time.process_time() - started_at,
+        findings=tuple(replace(f, remedy=MISSED) if f.code == "model_error" else f for f in climbed.fit.findings),
+    )
+    return replace(
+        climbed, rungs=tuple(replace(r, fit=best) if r.name == climbed.chosen else r for r in climbed.rungs)
+    )
 
 
 def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
-    """Every rung fitted to the end, with the logs or each group of them held out."""
-    started_at = time.process_time()
-    logs, options, hold_out = plant.given, plant.options, plant.options.hold_out
-    if hold_out is None:
-        hold_out, words_ = default_hold_out(logs)
-    else:
-        words_ = f"the logs held out ({choice_of(hold_out).words})"
-    folds, turned = folds_of(logs, hold_out)
-    quiet = replace(options, inspect=False)
-    searches = []
-    for held in (hold_out, *(fold for fold in folds if turned)):
-        training, judged = split(logs, held)
-        part = replace(plant, logs=training, held_out=judged, options=quiet)
-        searches.append(FrictionSearch(part, quiet))
+    """Every rung searched on the first fold and carried on to the others, judged by the logs left out of
+    each; the one chosen is carried on to all logs that may be fitted."""
+    options = plant.options
+    folds, said = folds_of(plant.logs)
+    quiet = replace(options, inspect=False, hold_out=None)
+    how: dict[str, Any] = {"options": quiet, "given": (), "rough": True}
+    parts = [replace(plant, logs=fold.training, held_out=fold.judged, **how) for fold in folds]
+    search = FrictionSearch(parts[0], quiet)
 
     def try_rung(name: str, note: Progress) -> RungResult:
-        for search in searches:
-            search.options = replace(quiet, progress=note)
-        fits = [make_fit(find_optimum(search, name)) for search in searches]
-        if any(f.code == "interrupted" for fit in fits for f in fit.findings):
+        search.options = replace(quiet, progress=note)
+        first = find_optimum(search, name)
+        if first.found.interrupted:
             raise KeyboardInterrupt
-        errors = {n: e for one in (fits[1:] or fits) for n, e in one.held_out.items()}
-        return RungResult(name=name, fit=fits[0], errors=errors)
+        optima = [first, *(carry_on(first.found, part.with_friction(name)) for part in parts[1:])]
+        errors = {n: e for one in optima for n, e in one.plant.judge(one).errors[""].items()}
+        return RungResult(name=name, fit=make_fit(first), errors=errors)
 
     climbed = _try_rungs(rungs, try_rung, options.progress)
     chosen = simplest(climbed)
-    optimum = find_optimum(searches[0], chosen.name)
-    best = make_fit(replace(optimum, plant=replace(optimum.plant, options=options)))
+    whole = plant.with_friction(chosen.name)
+    best = make_fit(carry_on(search.find(chosen.name), whole))
     if climbed[-1].reason == STOPPED:
         best = replace(best, findings=(*best.findings, *of_search(guessed=False, interrupted=True)))
-    best = replace(best, cpu_s=time.process_time() - started_at)
     climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
-    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=turned or words_)
+    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=said)
 
 
-def _climb_together(plant: Plant, rungs: Sequence[str]) -> Ladder:
-    """Every rung judged by a quick simulation of all joints; only the best, and the simplest near it, are
-    settled."""
-    search = FrictionSearch(plant, plant.options, every_rung=True)
+def carry_on(found: SearchResult, plant: Any) -> Optimum:
+    """Where a search comes to rest on other logs of the same joints, from where it came to rest on its own.
+
+    Args:
+        found: what the search came to.
+        plant: with the other logs, and the same friction.
+
+    Returns:
+        The optimum there, settled.
+    """
+    before = found.problem.free.to_x(found.best.values, found.problem.fixed)
+    plant = plant.find_contact(found.problem.actuators(before), found.problem.delays(before))
+    p = plant.problem()
+    x = p.x_from(found.best.values)
+    p.sigma, robust = found.weights if found.weights.sigma.ndim == 1 else plant.weigh(p, x)
+    end = replace(plant.schedule.settle, **NEARBY).minimise(p, x, robust)
+    ends = [StartResult.of(p, end)]
+    weights = plant.weigh(p, end.x) if math.isfinite(end.cost) else found.weights
+    n = found.n_evaluations + end.n_evaluations
+    there = SearchResult(plant=plant, problem=p, ends=ends, weights=weights, n_evaluations=n)
+    return plant.settle(there)
+
+
+def _climb_together(plant: Any, rungs: Sequence[str]) -> Ladder:
+    """Every rung judged by a quick simulation of all joints along motions that are left out of the search;
+    only the best, and the simplest near it, are settled, and the one chosen is carried on to all motions that
+    may be fitted."""
+    part = plant.fold()
+    search = FrictionSearch(part, plant.options, every_rung=True)
 
     def try_rung(name: str, note: Progress) -> RungResult:
         found = search.find(name)
@@ -207,13 +243,14 @@ def _climb_together(plant: Plant, rungs: Sequence[str]) -> Ladder:
     settled = []
     for rung in nearest([rung for rung in climbed if rung.score is not None]):
         optimum = search.settle(search.find(rung.name))
-        settled.append(replace(rung, score=optimum.plant.judge(optimum).score))
+        settled.append(replace(rung, score=optimum.plant.judge(optimum, QUICK).score))
     chosen = simplest_together(settled)
-    best = make_fit(search.settle(search.find(chosen.name)))
+    found = search.find(chosen.name)
+    best = make_fit(carry_on(found, plant.with_friction(chosen.name)))
     climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
-    held = best.score is not None and best.score.held_out
-    words_ = "the coupled simulation of the logs held out" if held else ""
-    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=words_)
+    names = ", ".join(one.log.name for one in part.held_out[:SHOWN])
+    said = f"the coupled simulation of motions left out of the search ({names})"
+    return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=said)
 
 
 def _try_rungs(

@@ -439,6 +439,11 @@ class Score(store.Noun):
     joints_free: Mapping[str, float] = field(default_factory=dict)
     share_touched: float = 0.0
     """Share of the samples in which the robot touches something."""
+    stretch: float = 0.0
+    """Of joints that are driven by torque: every so many seconds they were put where they were recorded; 0
+    where the simulation ran through."""
+    force: Mapping[str, float] = field(default_factory=dict)
+    """Of joints that are driven by torque: what inverse dynamics leaves of the recorded torque, as a share."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -236,9 +236,13 @@ def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(rob
     short = [recording(robot, k, 5.0) for k in (1, 2, 4)]
     climbed = be.ladder(START, short, rungs=("coulomb", "stribeck"), hold_out="run 4")
     poor, rich = climbed.rungs
+    assert set(poor.errors) == {"run 2"}  # of those that may be fitted; run 4 takes no part in the choice
+    assert set(climbed.fit.training) == {"run 1", "run 2"}
+    assert set(climbed.fit.held_out) == {"run 4"}
+    assert climbed.fit.cpu_s > 0
     assert rich.n_numbers == poor.n_numbers + 6  # static friction and its velocity, of three joints
     assert [rung.name for rung in climbed.rungs if rung.fit is not None] == [climbed.chosen]
-    assert climbed.held_out == "the coupled simulation of the logs held out"
+    assert climbed.held_out == "the coupled simulation of motions left out of the search (run 2)"
     fit = climbed.fit
     assert fit.friction == climbed.chosen
     assert [(rung.friction, rung.chosen) for rung in fit.rungs] == [
@@ -246,4 +250,4 @@ def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(rob
     ]
     assert fit.score is not None
     assert fit.score.held_out
-    assert fit.score.rms <= 1.03 * min(poor.held_out, rich.held_out)
+    assert fit.score.rms < 5e-3  # of the run held out; the encoder's step is 1.5 mrad

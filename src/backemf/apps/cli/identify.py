@@ -253,6 +253,7 @@ def robot_content(fitted: Any) -> dict[str, Any]:
         "held_out_rms_free": score.rms_free if held else None,
         "training_rms": None if held else score.rms,
         "share_touched": score.share_touched,
+        **({"stretch_s": score.stretch, "relative_force_error": dict(score.force)} if score.force else {}),
         "friction": fitted.friction,
         "joints": {
             name: {
@@ -297,13 +298,20 @@ def robot_text(fitted: Any) -> str:
     head = (
         f"{fitted.robot.name}: {len(fitted.joints)} joints, friction {fitted.friction}. All joints together,"
         f" {len(score.logs)} {what}: {1e3 * score.rms:.3g} mrad RMS, {1e3 * score.rms_free:.3g}"
-        f" where nothing touches. {fitted.cpu_s:.2g} s of CPU."
+        f" where nothing touches{f', over {score.stretch:g} s each' if score.force else ''}."
+        f" {fitted.cpu_s:.2g} s of CPU."
     )
     rows = [
-        (name, f"{1e3 * score.joints[name]:.2f}", f"{1e3 * score.joints_free[name]:.2f}")
+        (
+            name,
+            f"{1e3 * score.joints[name]:.2f}",
+            f"{1e3 * score.joints_free[name]:.2f}",
+            *([f"{100 * score.force[name]:.1f} %"] if score.force else []),
+        )
         for name in fitted.joints
     ]
-    scores = table(rows, ("joint", "RMS [mrad]", "in the air"))
+    more = ("force error",) if score.force else ()
+    scores = table(rows, ("joint", "RMS [mrad]", "in the air", *more))
     numbers = [
         (name, number(p.value), number(p.error, 2), p.unit, p.told_by)
         for name, p in fitted.parameters.items()

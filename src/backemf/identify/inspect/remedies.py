@@ -18,6 +18,8 @@ from ..optimize import levenberg_marquardt
 from ..problem import Problem, problem
 from .samples import (
     SignalTrack,
+    counter_findings,
+    counter_jumps,
     odd_findings,
     odd_ones,
     repeat_findings,
@@ -32,6 +34,7 @@ from .signals import (
     clock_findings,
     command_findings,
     encoder_findings,
+    flag_findings,
     followed_signal,
     jump_findings,
     motion_findings,
@@ -127,6 +130,24 @@ def turn_sign(log: Log, numbers: Numbers | None = None) -> Log:
     return _with(log, f"sign of {' and '.join(signals)} turned", **signals)
 
 
+def with_lost_counts(log: Log, numbers: Numbers | None = None) -> Log:
+    """With the counts put back that its encoder lost."""
+    track = SignalTrack.of(log)
+    places, sizes = counter_jumps(track)
+    lost = np.zeros(len(log))
+    np.add.at(lost, track.places[places + 1], -sizes)
+    values = log["position"] + np.cumsum(lost)
+    text = f"position: counts put back {len(places)} times"
+    return _with(log, text, position=Signal(time=log.time, values=values))
+
+
+def turn_flag(log: Log, numbers: Numbers | None = None) -> Log:
+    """With its torque on where it was said to be off."""
+    flag = log.signals["enabled"]
+    turned = Signal(time=flag.time, values=(flag.values <= 0.5).astype(float))
+    return _with(log, "enabled inverted", enabled=turned)
+
+
 def interpolate_command(log: Log, numbers: Numbers | None = None) -> Log:
     """With a command that goes straight from each of its changes to the next."""
     name = followed_signal(log)
@@ -165,6 +186,8 @@ REMEDIES: dict[str, Remedy] = {
     "duplicates": Remedy(without_repeats, leaves_out=True),
     "repeats": Remedy(without_repeats, leaves_out=True),
     "lost_rows": Remedy(with_lost_time),
+    "lost_counts": Remedy(with_lost_counts),
+    "inverted_flag": Remedy(turn_flag),
     "wrong_sign": Remedy(turn_sign),
     "coarse_command": Remedy(interpolate_command),
 }
@@ -181,6 +204,8 @@ def faults_of(log: Log, actuator: Actuator | None = None) -> list[Finding]:
         lambda one: iter(()) if actuator is None else unit_findings(one, actuator),
         repeat_findings,
         row_findings,
+        counter_findings,
+        flag_findings,
         sign_findings,
         command_findings,
     )

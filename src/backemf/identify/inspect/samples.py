@@ -178,6 +178,42 @@ def wrap_findings(log: Log) -> Iterator[Finding]:
         yield finding("wrapped_counter", text, remedy, jumps=float(len(jumps)), period=period)
 
 
+MOST_JUMPS = 12
+"""Jumps of a counter up to which they are an accident, not what the motion does."""
+FARTHER = 4.0
+"""How many times the going step, and the usual change of steps, a jump of a counter is at least."""
+
+
+def counter_jumps(track: SignalTrack) -> tuple[np.ndarray, np.ndarray]:
+    """(steps, how far) at which the position jumps from one sample to the next and goes on from there, as no
+    motor moves: before and behind it the motion is the same."""
+    d, n = track.steps, len(track) - 1
+    if n < 12 or track.span == 0:
+        return np.zeros(0, int), np.zeros(0)
+    inner = slice(2, n - 2)
+    around = np.stack([d[2 + s : n - 2 + s] for s in (-2, -1, 1, 2)])
+    going = np.median(around, axis=0)
+    excess = d[inner] - going
+    spread = np.max(around, axis=0) - np.min(around, axis=0)
+    least = max(12.0 * track.noise, 6.0 * track.grain, 0.01 * track.span)
+    far = np.abs(excess) > np.maximum(least, FARTHER * np.maximum(np.abs(going), spread))
+    places = np.flatnonzero(far) + 2
+    return places, excess[far]
+
+
+def counter_findings(log: Log) -> Iterator[Finding]:
+    """An encoder that lost counts."""
+    track = SignalTrack.of(log)
+    places, sizes = counter_jumps(track)
+    if 0 < len(places) <= MOST_JUMPS:
+        size = float(np.max(np.abs(sizes)))
+        text = (
+            f"position jumps {len(places)} times and goes on from there, first at"
+            f" {track.time[places[0] + 1]:.4g} s, by up to {size:.3g} rad: counts were lost."
+        )
+        yield finding("lost_counts", text, "put the counts back", sure=0.0, jumps=len(places), size=size)
+
+
 CLEAR = 6.0
 """A step of the motion against its noise from which on twice a step is told from one."""
 WHOLE = 0.4

@@ -54,6 +54,25 @@ def sign_findings(log: Log) -> Iterator[Finding]:
         yield finding("wrong_sign", text, "turn the sign of the position", correlation=best)
 
 
+def flag_findings(log: Log) -> Iterator[Finding]:
+    """Whether the joint follows what was asked where its torque is said to be off, and not where it is on."""
+    if "enabled" not in log or "position_target" not in log:
+        return
+    track, flag = SignalTrack.of(log), log["enabled"]
+    follows = {}
+    for name, chosen in (("on", flag[track.places] > 0.5), ("off", flag[track.places] <= 0.5)):
+        part = SignalTrack(track.places[chosen], track.time[chosen], track.values[chosen])
+        asked = log["position_target"][part.places]
+        moves = len(part) > 50 and float(np.ptp(asked)) > 20.0 * track.noise
+        follows[name] = _follows(asked, part) if moves else 0.0
+    if follows["off"] > 0.8 and follows["on"] < 0.6:
+        text = (
+            f"the joint follows what was asked where its torque is said to be off (correlation"
+            f" {follows['off']:.2f}), and not where it is on ({follows['on']:.2f}): the flag is inverted."
+        )
+        yield finding("inverted_flag", text, "invert the flag", sure=0.0, off=follows["off"], on=follows["on"])
+
+
 def stairs(log: Log, name: str) -> np.ndarray:
     """Places at which a command takes its next value, if it comes in steps of several samples each while the
     position is read at every one; none otherwise."""

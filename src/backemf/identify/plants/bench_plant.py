@@ -18,7 +18,7 @@ from ...physics.actuator import Actuator
 from ...physics.quantity import parameters
 from ...results.fit_result import BenchNumber, Fit
 from .. import bench_numbers as numbers
-from ..causes import causes
+from ..extrapolation import of_benches
 from ..fit_numbers import (
     NOISES,
     bench_numbers_of,
@@ -34,6 +34,7 @@ from ..fit_numbers import (
 from ..frictions import BELOW, LADDER, above, with_friction
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages
+from ..outliers import diagnose
 from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, sheet_or_numbers
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
@@ -84,6 +85,8 @@ class BenchPlant(Plant):
     """Whether they may be trusted; no bench is blamed for a faulty recording."""
     first: Actuator | None = None
     """The start before another friction was asked for."""
+    rough: bool = False
+    """Whether fits are only compared with each other: then they settle with the steps of the search."""
     kind = "bench"
     schedule = SCHEDULE
 
@@ -164,7 +167,7 @@ class BenchPlant(Plant):
         return residual_weights(p, x)
 
     def settle(self, found: SearchResult) -> Optimum:
-        return settle(found, self.logs, self.options.tolerances)
+        return settle(found, self.logs, self.options.tolerances, self.rough)
 
     def judge(self, optimum: Optimum, step: float | None = None) -> Judgement:
         if not self.held_out:
@@ -190,13 +193,14 @@ class BenchPlant(Plant):
         correlation = correlation_of(p, x, uncertainties, own)
         errors, held = mean_absolute_errors(p, x), judgement.errors.get("", {})
         times_noise = uncertainties.scatter * float(p.sigma[0] / p.sigma_noise[0])
-        blamed = list(causes(p, x, optimum.robust)) if self.sound and options.inspect else []
+        blamed = diagnose(p, x, optimum.robust) if self.sound and options.inspect else []
         findings = (
             *self.faults,
             *blamed,
             *of_parameters(p, x, fitted, blamed),
             *of_pairs(tuple(fitted), correlation),
             *(merge_findings(jumps_of(self.logs)) if options.inspect and times_noise > NOISES else ()),
+            *of_benches(self.logs, self.held_out),
             *of_errors(errors, held, times_noise, noise_floor(p)),
             *of_search(self.guessed_gain, optimum.found.interrupted),
         )
@@ -288,13 +292,14 @@ def residual_weights(p: Problem, x: np.ndarray) -> Weights:
     return Weights(p.sigma_noise * scale * math.sqrt(alike), 1.5 / math.sqrt(alike))
 
 
-def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool) -> Optimum:
+def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool, rough: bool = False) -> Optimum:
     """The optimum with finer steps, and with everything free that a tolerance allows to move; data weighed by
-    the errors that are left."""
+    the errors that are left. A rough one keeps the steps of the search."""
     p, best = _without_lossless(result, logs)
     more = numbers.within_tolerance(p.actuator, logs, p.free.paths) if tolerances else []
     values = best | {q.name: q.start for q in more}
-    q = problem(p.actuator, logs, p.free.with_(more), outputs=p.outputs, substeps=2 * p.substeps)
+    finer = 1 if rough else 2
+    q = problem(p.actuator, logs, p.free.with_(more), outputs=p.outputs, substeps=finer * p.substeps)
     q.sigma, q.sigma_noise = p.sigma, p.sigma_noise
     x = q.free.to_x({name: values[name] for name in q.free.names}, q.fixed)
     robust = result.weights.robust
@@ -305,11 +310,13 @@ def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool) -> Optim
     if robust < np.inf and more and _scale(q) < NEAR:
         x, robust = _bench_alone(q, x, robust, p.substeps)
     if robust < np.inf:
-        x = _slide(q, x, robust, p.substeps).x
-        weights = residual_weights(q, x)
-        q.sigma, robust = weights.sigma, weights.robust
+        end = _slide(q, x, robust, p.substeps)
+        if rough:
+            return Optimum(plant=result.plant, problem=q, end=end, robust=robust, found=result)
+        weights = residual_weights(q, end.x)
+        x, q.sigma, robust = end.x, weights.sigma, weights.robust
     end = _slide(q, x, robust)
-    if len(result.ends) > 1:  # the first start did not lead to the noise
+    if len(result.ends) > 1 and not rough:  # the first start did not lead to the noise
         end = _kick(q, end, robust, p.substeps)
     return Optimum(plant=result.plant, problem=q, end=end, robust=robust, found=result)
 

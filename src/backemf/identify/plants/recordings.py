@@ -26,6 +26,7 @@ from ...mujoco.robot.contact import (
 from ...mujoco.robot.joint_simulation import simulate_joints
 from ...mujoco.robot.robot_motion import JointLoads, RobotMotion, joint_loads, motion_of, part_of
 from ...physics.actuator import Actuator
+from ..problem import Problem
 from .plant import Optimum
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class RobotRecording:
     clearance: Clearance | None
     touched: np.ndarray = field(repr=False)
     """Samples in which it touched something."""
+
+    def demands(self, place: int) -> dict[str, float]:
+        """Torque and speed that the motion of the joint at a place asks for, but for one sample in fifty."""
+        along = {"torque": self.carried.torque[:, place], "speed": self.motion.velocity[:, place]}
+        return {kind: float(np.percentile(np.abs(values), 98)) for kind, values in along.items()}
 
 
 def recording_of(robot: Robot, log: Log) -> RobotRecording:
@@ -74,6 +80,51 @@ def first_part(recording: RobotRecording, seconds: float) -> RobotRecording:
         clearance=None,
         touched=recording.touched[cut],
     )
+
+
+STRETCH = 0.3
+"""Seconds over which joints that are driven by torque are predicted from the recorded state: with nothing that
+holds them, any error of a torque grows with the square of time."""
+
+
+def restarts_every(t: np.ndarray, seconds: float) -> list[int]:
+    """Samples at which a prediction over stretches begins anew; none for 0 seconds.
+
+    Args:
+        t: sample times [s].
+        seconds: length of a stretch.
+
+    Returns:
+        Their places, the first sample apart.
+    """
+    n = max(2, round(seconds / float(np.median(np.diff(t))))) if seconds else len(t)
+    return list(range(n, len(t) - 2, n))
+
+
+def shoot(p: Problem, robot: Robot, recordings: Sequence[RobotRecording], seconds: float) -> Problem:
+    """The same problem with every joint put where it was recorded again and again.
+
+    Args:
+        p: all joints in all recordings.
+        robot: whose joints they are.
+        recordings: that the logs are cut from.
+        seconds: length of a stretch.
+
+    Returns:
+        The problem; what is predicted at such a sample does not count.
+    """
+    motions, logs = {recording.log.name: recording.motion for recording in recordings}, []
+    for one in p.logs:
+        motion, j = motions[one.recording], robot.place(one.joint)
+        t = one.log.time
+        known = {k for k, _, _ in one.restarts}
+        places = [k for k in restarts_every(t, seconds) if int(one.samples[k]) not in known]
+        q, v = (np.interp(t[places], motion.time, x[:, j]) for x in (motion.position, motion.velocity))
+        more = zip((int(one.samples[k]) for k in places), map(float, q), map(float, v), strict=True)
+        measured = one.measured.copy()
+        measured[one.samples[places]] = np.nan
+        logs.append(one._replace(restarts=sorted([*one.restarts, *more]), measured=measured))
+    return replace(p, logs=logs)
 
 
 def joint_log(recording: RobotRecording, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:

@@ -22,15 +22,25 @@ from ...results.fit_result import Fit
 from .. import bench_numbers as numbers
 from ..fit_options import FitOptions
 from ..frictions import above, with_friction
-from ..holdout import divide
+from ..holdout import LATTER, divide
 from ..optimize import Stage
 from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_result
+from .coupling import coupling_of, joints_of_motors
 from .inertia import free_inertia
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
-from .recordings import RobotRecording, first_part, joint_log, recording_of, refine_ground, with_contact
+from .recordings import (
+    STRETCH,
+    RobotRecording,
+    first_part,
+    joint_log,
+    recording_of,
+    refine_ground,
+    shoot,
+    with_contact,
+)
 from .robot_result import coupling_terms, step_terms
 from .starts import starts, without_echo
 
@@ -44,6 +54,8 @@ SHIFTS = (0, -1, 1, 2, 3, 4, 5, 6)
 """Samples by which commands may count late at the start."""
 LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
+FEWEST = 4
+"""Motions above which the one with the most torque is left out of a choice too."""
 
 
 STILL = 1e-3
@@ -131,6 +143,24 @@ class RobotPlant(Plant):
             return self
         return replace(self, recordings=[first_part(recording, seconds) for recording in self.recordings])
 
+    @property
+    def stretch(self) -> float:
+        """Seconds over which joints that are driven by torque are predicted; 0 where a loop holds them."""
+        return 0.0 if any(_is_held(actuator) for actuator in self.starts.values()) else STRETCH
+
+    def fold(self) -> RobotPlant:
+        """With some motions left out to judge by, for a choice: every third, and the one that asks for the
+        most torque; of a single one its latter part."""
+        given = list(self.recordings)
+        if len(given) == 1:
+            first, rest = divide([given[0].log], LATTER)
+            parts = [[recording_of(self.robot, log) for log in logs] for logs in (first, rest)]
+            return replace(self, recordings=parts[0], held_out=parts[1])
+        most = max(range(len(given)), key=lambda k: float(np.max(np.abs(given[k].carried.torque))))
+        left = {*range(1, len(given), 3), *([most] if len(given) > FEWEST else [])}
+        training = [one for k, one in enumerate(given) if k not in left]
+        return replace(self, recordings=training, held_out=[one for k, one in enumerate(given) if k in left])
+
     def problem(self, substeps: int | None = None) -> Problem:
         """All joints in all recordings, but for those in which one that moves elsewhere is not asked to."""
         logs, labels = [], []
@@ -152,7 +182,8 @@ class RobotPlant(Plant):
             )
         base, free_ = next(iter(self.starts.values())), self._free(logs, [joint for joint, _ in labels])
         how: dict[str, Any] = {"substeps": substeps, "outputs": ("position",)}
-        return problem(base, logs, free_, starts=self.starts, labels=labels, **how)
+        whole = problem(base, logs, free_, starts=self.starts, labels=labels, **how)
+        return shoot(whole, self.robot, self.recordings, self.stretch) if self.stretch else whole
 
     def is_shared(self, path: str) -> bool:
         """Whether equal joints have it in common; firmware and gears are of a piece with the motor."""
@@ -298,6 +329,7 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         UnknownName: no joint is called so, or no parameter that shall be shared.
     """
     robot = robot_of(logs)
+    logs = joints_of_motors(logs, coupling_of(robot, options.coupling))
     training, held_out = divide(logs, options.hold_out)
     begin = starts(
         robot,
@@ -354,6 +386,12 @@ def _stands_still(log: Log) -> bool:
     them as there are would pass for what it usually does."""
     target = log.signals.get("position_target")
     return target is not None and float(np.ptp(target.values)) < STILL
+
+
+def _is_held(actuator: Actuator) -> bool:
+    """Whether a loop holds the joint, so that it stays near what it was asked for."""
+    loop = actuator.drive.loop
+    return loop is not None and (loop.effort != "N m" or bool(loop.proportional or loop.derivative))
 
 
 def _matches(path: str, pattern: str) -> bool:

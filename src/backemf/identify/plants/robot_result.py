@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,17 +14,18 @@ from ...engine.rows import DELAY
 from ...findings import Finding, finding
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.robot.contact import stretches
+from ...mujoco.robot.contact import stretches, unexplained_torque
 from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
 from ...physics.joint_law import JointLaw
 from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
+from ..extrapolation import extrapolations
 from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
 from ..parameters import Parameter
 from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, first_part, why_no_ground
+from .recordings import RobotRecording, first_part, restarts_every, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
@@ -45,14 +46,38 @@ def score_of(
         How far off it is; infinite where it runs away.
     """
     robot, ground, acts, delays = optimum.plant.robot, optimum.plant.ground, optimum.actuators, optimum.delays
-    longest = LONGEST_STEP if step is None else step
-    runs = [
-        simulate_joints(
-            robot, acts, recording.log, delays=delays, ground=ground, motion=recording.motion, step=longest
-        )
-        for recording in recordings
-    ]
-    return score_runs(robot, [*acts], recordings, runs, held_out=held_out)
+    how: dict[str, Any] = {"delays": delays, "ground": ground, "step": LONGEST_STEP if step is None else step}
+    stretch, runs = optimum.plant.stretch, []
+    for recording in recordings:
+        again = restarts_every(recording.motion.time, stretch)
+        motion = recording.motion
+        runs.append(simulate_joints(robot, acts, recording.log, motion=motion, restarts=again, **how))
+    score = score_runs(robot, [*acts], recordings, runs, held_out=held_out)
+    return replace(score, stretch=stretch, force=force_errors(optimum, recordings)) if stretch else score
+
+
+def force_errors(optimum: Optimum[RobotPlant], recordings: Sequence[RobotRecording]) -> dict[str, float]:
+    """What inverse dynamics leaves of the recorded torques, by joint: ||tau - model|| / ||tau||, as
+    identification of robots states it (Swevers, Verdonck and De Schutter 2007; Gautier).
+
+    Args:
+        optimum: whose actuators explain the torques.
+        recordings: of the same robot, with torques as commands.
+
+    Returns:
+        Shares; samples in contact do not count.
+    """
+    robot, delays, found = optimum.plant.robot, optimum.delays, {}
+    for joint, actuator in optimum.actuators.items():
+        j, left, whole = robot.place(joint), 0.0, 0.0
+        for one in recordings:
+            log, late = one.log.joints[joint], delays.get(joint, 0.0)
+            rest, _, _ = unexplained_torque(actuator, log, late, one.motion, one.carried, j)
+            asked = log.signals["torque_target"].hold_at(one.motion.time - late)
+            free = ~one.touched & np.isfinite(rest) & np.isfinite(asked)
+            left, whole = left + float(np.sum(rest[free] ** 2)), whole + float(np.sum(asked[free] ** 2))
+        found[joint] = math.sqrt(left / max(whole, 1e-300))
+    return found
 
 
 def score_runs(
@@ -190,7 +215,9 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
         *of_contact(optimum, judgement.recordings),
         *optimum.findings,
         *of_scale(optimum, joints),
+        *of_torque(judgement.score),
         *of_followed(optimum),
+        *of_demands(plant),
         *of_joints(joints),
         *of_search(guessed=False, interrupted=optimum.found.interrupted),
     )
@@ -271,6 +298,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
     there = {}
     for part in parts:
         again = [b for _, b in stretches(part.touched) if b < len(part.motion.time)]
+        again += restarts_every(part.motion.time, s.plant.stretch)
         q = simulate_joints(
             robot,
             acts,
@@ -461,6 +489,34 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
         k = paths.index("motor.torque_constant")
         found[joint] = float(math.sqrt(max(error[k, k], 0.0)))
     return found
+
+
+def of_demands(plant: RobotPlant) -> list[Finding]:
+    """Recordings that judge and ask for more torque or speed of a joint than those fitted: the joint of which
+    they ask the most."""
+    found = []
+    for joint in plant.joints if plant.held_out else ():
+        place = plant.robot.place(joint)
+        asked = [
+            {f"{one.log.name}/{joint}": one.demands(place) for one in some if joint in one.log.joints}
+            for some in (plant.recordings, plant.held_out)
+        ]
+        found += extrapolations(*asked, motion=plant.robot.joint(joint).motion)
+    return sorted(found, key=lambda f: -max(f.numbers.values()))[:1]
+
+
+def of_torque(score: Score | None) -> Iterator[Finding]:
+    """Joints that nothing holds: what the score means then."""
+    if score is None or not score.force:
+        return
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in score.force.items())
+    text = (
+        f"torque is the command and nothing holds the joints: positions are predicted over {score.stretch:g} s"
+        f" each from the recorded state, {1e3 * score.rms:.3g} mrad off; inverse dynamics leaves of the"
+        f" recorded torques: {shares}."
+    )
+    remedy = "compare these with others' force errors; for whole motions fit with the gains of whoever held it"
+    yield finding("torque_driven", text, remedy, stretch=score.stretch, rms=score.rms, **score.force)
 
 
 def of_followed(s: Optimum[RobotPlant]) -> Iterator[Finding]:
