@@ -270,7 +270,7 @@ def test_three_starts_that_found_the_same_are_enough(costs, enough):
 # settling
 
 
-class Valley:
+class Valley(Linear):
     """One log whose misfit is least at a latency of some samples."""
 
     def __init__(self, best: float, misfit: float = 1.0) -> None:

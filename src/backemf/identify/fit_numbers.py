@@ -108,7 +108,7 @@ def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dic
             middle = q.outward(stated[0])
             stated = (p.free.base(k, values, p.fixed) + middle, q.slope(stated[0]) * stated[1])
         told = "prior" if left[k] > OPEN else "both" if q.stated and left[k] > 0.3 else "data"
-        low, high = q.coordinate.interval(value, float(errors[k]), uncertainties.quantile)
+        low, high = q.coordinate.interval(value, float(errors[k]))
         low_if_right, high_if_right = q.coordinate.interval(value, float(right[k]))
         most = p.actuator.traits(q.path)["most"]
         if most is not None:

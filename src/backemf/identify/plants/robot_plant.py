@@ -151,7 +151,7 @@ class RobotPlant(Plant):
                 "no joint is left to fit: none has a position and a command outside of contact"
             )
         base, free_ = next(iter(self.starts.values())), self._free(logs, [joint for joint, _ in labels])
-        how: dict[str, Any] = {"substeps": substeps, "outputs": ("position",)}
+        how: dict[str, Any] = {"substeps": substeps, "outputs": ("position",), "free_starts": True}
         return problem(base, logs, free_, starts=self.starts, labels=labels, **how)
 
     def is_shared(self, path: str) -> bool:

@@ -1,0 +1,84 @@
+"""Where recordings begin is found along with the numbers: intervals hold whether a log starts at rest, in the
+middle of a motion, or with a step in its first sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import backemf as be
+
+NOISE = 5e-4
+WHEEL = be.bench.Flywheel(inertia=1e-4)
+MOTOR = be.Actuator(
+    motor=be.motor.Motor(resistance=2.0, torque_constant=0.05, rotor_inertia=1e-4),
+    friction=be.friction.Coulomb(coulomb=4e-3, viscous=1e-5),
+    drive=be.drive.Voltage(supply=12.0),
+)
+FAST = be.Actuator(
+    motor=be.motor.Motor(resistance=1.2, torque_constant=0.35, rotor_inertia=2e-4),
+    friction=be.friction.Coulomb(coulomb=0.03, viscous=2e-3),
+    drive=be.drive.Servo(firmware_gain=0.2, proportional=32.0, supply=12.0),
+)
+
+
+def log_of(seed: int, run: be.Trajectory, bench: be.bench.Bench, asked: str, cut: int = 0) -> be.Log:
+    """What was simulated, with noise, from a sample on."""
+    noise = NOISE * np.random.default_rng(seed).standard_normal(len(run))
+    settings = {"drive.proportional": 32.0} if asked == "position_target" else {}
+    seen, told = (run.position + noise)[cut:], run[asked][cut:]
+    signals = {"position": seen, asked: told}
+    return be.log(f"log {seed}", run.time[cut:] - run.time[cut], bench=bench, settings=settings, **signals)
+
+
+def wheels(seed: int, cut: int = 0) -> list[be.Log]:
+    """Three logs of a flywheel under voltage, without a position loop to forgive a wrong start."""
+    volts = (
+        lambda t: 3.0 + 0.0 * t,
+        lambda t: 4.0 * np.sign(np.sin(2 * np.pi * 1.0 * t + 1e-9)),
+        lambda t: 5.0 * np.sin(2 * np.pi * 0.7 * t),
+    )
+    made = []
+    for k, volt in enumerate(volts):
+        run = be.simulate(MOTOR, WHEEL, {"voltage_target": volt}, duration=2.0, dt=0.005, substeps=10)
+        made.append(log_of(100 * seed + k, run, WHEEL, "voltage_target", cut))
+    return made
+
+
+def servos(seed: int) -> list[be.Log]:
+    """A fast servo at 12 ms that is asked for a step in its very first sample; simulated with the steps of a
+    fit, since this is about starts."""
+    made = []
+    for k, (mass, height) in enumerate(((0.3, 0.6), (0.5, -0.5), (0.5, 0.9))):
+        arm = be.bench.Pendulum(mass=mass, length=0.1)
+
+        def asked(t: np.ndarray, height: float = height) -> np.ndarray:
+            return height * np.sign(np.sin(2 * np.pi * 0.5 * t + 1e-9))
+
+        run = be.simulate(FAST, arm, {"position_target": asked}, duration=4.0, dt=0.012, substeps=12)
+        made.append(log_of(100 * seed + k, run, arm, "position_target"))
+    return made
+
+
+TOLD_BY_WHEELS = ("motor.torque_constant", "motor.rotor_inertia", "friction.coulomb")
+TOLD_BY_SERVOS = ("motor.resistance", "motor.rotor_inertia", "friction.coulomb", "friction.viscous")
+SETUPS: dict[str, tuple[be.Actuator, Callable[[int], list[be.Log]], tuple[str, ...]]] = {
+    "flywheel": (MOTOR, wheels, TOLD_BY_WHEELS),
+    "cut in motion": (MOTOR, lambda seed: wheels(seed, cut=60), TOLD_BY_WHEELS),
+    "step at once": (FAST, servos, TOLD_BY_SERVOS),
+}
+
+
+def inside(setup: str, seed: int) -> list[bool]:
+    """Whether each interval holds the truth, on a bench that is as stated."""
+    truth, logs, paths = SETUPS[setup]
+    found = be.fit(truth, logs(seed), n_starts=1, free_paths=paths, tolerances=False, inspect=False)
+    return [p.low <= truth.parameters[path] <= p.high for path, p in found.parameters.items()]
+
+
+def blamed(setup: str, seed: int) -> list[str]:
+    """What a usual fit blames, though nothing is wrong."""
+    truth, logs, _ = SETUPS[setup]
+    found = be.fit(truth, logs(seed), n_starts=1)
+    return [f.code for f in found.findings if f.code in ("wrong_mass", "model_error")]
