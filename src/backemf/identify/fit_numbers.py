@@ -254,8 +254,18 @@ def of_errors(
         yield finding("model_error", text, remedy, ratio=times_noise)
 
 
-def of_search(guessed: bool, interrupted: bool) -> Iterator[Finding]:
-    """A firmware gain that nobody printed, and a search that did not end by itself."""
+def of_search(guessed: bool, interrupted: bool, positive: bool = True) -> Iterator[Finding]:
+    """A firmware gain that nobody printed, a search that did not end by itself, and an end that is no
+    minimum.
+
+    Args:
+        guessed: whether the firmware's gain is a guess.
+        interrupted: whether the user stopped the search.
+        positive: whether the curvature where it ended is that of a minimum.
+    """
+    if not positive:
+        text = "where the search ended the simulation runs away: the errors are what was believed before."
+        yield finding("no_errors", text, "leave out logs that are not followed, or free fewer numbers")
     if guessed:
         yield finding(
             "firmware_gain_fitted",

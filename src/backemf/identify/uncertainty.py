@@ -142,9 +142,9 @@ def _disagreement(
     own: bool,
 ) -> np.ndarray:
     """Variance of each number by how far groups of logs pull it, log by log, rig by rig, setting by setting:
-    the largest, each so wide that 1.96 of its roots reach as far as Student's t does. Where the model misses
-    something groups differ, however few they are; where noise explains every error, of this variance, they
-    do only if chance would not make them."""
+    the largest. Where the model misses something groups differ, however few they are, and 1.96 of the roots
+    reach as far as Student's t does; where noise explains every error, of this variance, they do only if
+    chance would not make them."""
     spread = problem.scores(terms.scores, x)
     alone = np.array([problem.in_x(H, k, x) for k, H in enumerate(terms.curvature + terms.belief)])
     root, largest, tried = _root(A), np.zeros(len(x)), set()
@@ -162,8 +162,8 @@ def _disagreement(
         for k, q in enumerate(problem.free.parameters):
             G = len(names) if q.logs is None else _among(q.logs, groups) if own else 1
             if G >= FEWEST_GROUPS:
-                wider = (student.ppf(0.975, G - 1) / NORMAL) ** 2 * G / (G - 1)
-                largest[k] = max(largest[k], wider * squares[k])
+                reach = float(student.ppf(0.975, G - 1)) if noise == np.inf else NORMAL
+                largest[k] = max(largest[k], (reach / NORMAL) ** 2 * squares[k] * G / (G - 1))
     return largest
 
 

@@ -33,7 +33,16 @@ from ..fit_numbers import (
 from ..frictions import BELOW, LADDER, above, with_friction
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
-from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, sheet_or_numbers
+from ..parameters import (
+    FreeParameters,
+    Parameter,
+    default_paths,
+    free,
+    give_sizes,
+    priors,
+    sheet_or_numbers,
+    with_absent,
+)
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
@@ -111,6 +120,7 @@ class BenchPlant(Plant):
         """What is searched, without what tolerances can move."""
         logs, asked = self.logs, self.options
         actuator, registers = with_registers(fitted_drive(self.start, logs)[0], asked.prior)
+        actuator = with_absent(actuator, asked.also)
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
@@ -197,7 +207,7 @@ class BenchPlant(Plant):
             *of_pairs(tuple(fitted), correlation),
             *(merge_findings(jumps_of(self.logs)) if options.inspect and times_noise > NOISES else ()),
             *of_errors(errors, held, times_noise),
-            *of_search(self.guessed_gain, optimum.found.interrupted),
+            *of_search(self.guessed_gain, optimum.found.interrupted, uncertainties.positive),
         )
         return fit_of(
             optimum,

@@ -193,7 +193,7 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
         *of_scale(optimum, joints),
         *of_followed(optimum),
         *of_joints(joints),
-        *of_search(guessed=False, interrupted=optimum.found.interrupted),
+        *of_search(False, optimum.found.interrupted, uncertainties.positive),
     )
     return replace(
         first,
