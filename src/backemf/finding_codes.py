@@ -163,6 +163,7 @@ _MEANINGS = {
         "interrupted": "the search was interrupted; this is the best so far",
         "model_error": "the errors exceed the noise: the model misses something",
         "not_determined": "the logs do not determine a number",
+        "no_errors": "the curvature at the optimum is not that of a minimum: no error can be told",
         "not_identifiable": "the logs hardly tell a number",
         "only_in_combination": "the logs tell some numbers only in combination",
         "sheet_disagrees": "the logs and the sheet disagree about a number",

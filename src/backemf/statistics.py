@@ -9,6 +9,8 @@ import numpy as np
 
 UNLIKE = 0.05
 """Autocorrelation below which errors count as independent."""
+NORMAL = 1.96
+"""Standard errors that a 95 % interval reaches."""
 FEWEST = 20
 """Samples below which no correlation is looked for."""
 
@@ -63,7 +65,7 @@ class Coordinate(NamedTuple):
         """d value / d x at a value."""
         return 1.0 if self.signed else self.knee + v if self.knee else max(v, 1e-300)
 
-    def interval(self, v: float, error: float, quantile: float = 1.96) -> tuple[float, float]:
+    def interval(self, v: float, error: float, quantile: float = NORMAL) -> tuple[float, float]:
         """About a value with a standard error; one-sided where it reaches 0.
 
         Args:
@@ -76,35 +78,3 @@ class Coordinate(NamedTuple):
         """
         x, far = self.inward(v), quantile * min(error / self.slope(v), 50.0 if not self.signed else math.inf)
         return self.outward(x - far), self.outward(x + far)
-
-
-FEW = 8.0
-"""Groups' worth of belief in one common factor: with few groups a direction's own factor is mostly noise."""
-
-
-def cluster_covariance(moves: np.ndarray, told: np.ndarray, total: np.ndarray) -> tuple[np.ndarray, float]:
-    """Covariance of numbers by how far each group of data moves them. Where groups are few, the disagreement
-    in each direction is drawn towards the mean of all directions (as in moderated variances: Smyth,
-    Statistical Applications in Genetics 3, 2004).
-
-    Args:
-        moves: a row for each group.
-        told: covariance that the data would give if groups agreed.
-        total: the same with everything else that is uncertain.
-
-    Returns:
-        (covariance, never less than `total`; degrees of freedom).
-    """
-    G = len(moves)
-    scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
-    even = told / np.outer(scale, scale)
-    values, vectors = np.linalg.eigh(0.5 * (even + even.T))
-    keep = values > 0.02 * max(values[-1], 1e-300)  # directions that these data tell
-    root = scale[:, None] * vectors[:, keep] * np.sqrt(values[keep])
-    u = moves @ (vectors[:, keep] / np.sqrt(values[keep]) / scale[:, None])
-    S = u.T @ u * G / (G - 1)
-    common = max(float(np.mean(np.diag(S))), 1.0)
-    share = FEW / (FEW + G - 1)
-    factors, axes = np.linalg.eigh(share * common * np.eye(len(S)) + (1.0 - share) * S)
-    more = (root @ axes * np.maximum(factors - 1.0, 0.0)) @ (root @ axes).T
-    return total + more, FEW + G - 1

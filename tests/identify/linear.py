@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from backemf.identify.parameters import FreeParameters, Parameter
 from backemf.identify.problem import Problem
+from backemf.identify.start_states import Blocks
 
 
 def numbers(
@@ -46,6 +46,23 @@ class Linear:
         r = self.A @ x - self.b
         return self.curvature * self.A.T @ self.A, self.A.T @ r, 0.5 * float(r @ r)
 
+    # One stretch, whose start is not free and whose columns are x itself.
+
+    begin = None
+    reduce = Problem.reduce
+
+    def blocks(self, x: np.ndarray, *how: Any) -> Blocks:
+        return Blocks(*(np.array([one]) for one in self.normal(x, *how)))
+
+    def in_logs(self, of_stretches: np.ndarray) -> np.ndarray:
+        return of_stretches
+
+    def gather(self, matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return matrices.sum(axis=0)
+
+    def scores(self, vectors: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return vectors
+
 
 class Logs(Problem):
     """Errors J_k x - y_k of several logs, (samples, outputs), over their noise."""
@@ -58,11 +75,8 @@ class Logs(Problem):
         self.J, self.y = np.concatenate([J for J, _ in rows]), np.concatenate([y for _, y in rows])
         self.free = free or numbers(self.J.shape[-1])
         self.outputs = ("position", "current")[: self.y.shape[1]]
-        ends = np.cumsum([0, *(len(y) for _, y in rows)])
-        self.batch: Any = SimpleNamespace(
-            n_logs=len(rows), offsets=ends, split=lambda v: np.split(v, ends[1:-1])
-        )
-        self.offsets = ends
+        self.offsets = np.cumsum([0, *(len(y) for _, y in rows)])
+        self.begin = None
         self.index = self.free.columns(len(rows))
         self.patterns = [
             (columns, np.flatnonzero((self.index == columns).all(axis=1)))

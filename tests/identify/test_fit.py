@@ -14,6 +14,7 @@ import backemf as be
 from backemf.identify import predict
 from backemf.identify.bench_numbers import angles, measured_parameters
 from backemf.identify.fit_numbers import bench_numbers_of, fitted_numbers, start_of
+from backemf.identify.optimize import with_read_starts
 from backemf.identify.parameters import free
 from backemf.identify.plants.bench_plant import judge_logs
 from backemf.identify.plants.plant import StartResult
@@ -34,10 +35,10 @@ def made(prior: Any = None) -> Problem:
     return problem(SERVO, logs, free(SERVO, PATHS, prior=prior).with_(masses))
 
 
-def sure(p: Problem, *errors: float, quantile: float = 2.5, right: float = 0.5) -> Uncertainty:
+def sure(p: Problem, *errors: float, right: float = 0.5) -> Uncertainty:
     """Errors of the coordinates, and half of them if the model is right."""
     V = np.diag(np.square([*errors, *[0.01] * (len(p.free) - len(errors))]))
-    return Uncertainty(covariance=V, if_right=right**2 * V, scatter=1.0, quantile=quantile)
+    return Uncertainty(covariance=V, if_right=right**2 * V, scatter=1.0)
 
 
 def test_errors_and_intervals_are_those_of_the_coordinates():
@@ -47,13 +48,13 @@ def test_errors_and_intervals_are_those_of_the_coordinates():
     R = rows["motor.resistance"]
     assert (R.value, R.start, R.unit, R.prior, R.knee) == (pytest.approx(4.0), 4.0, "ohm", None, 0.0)
     assert R.error == pytest.approx(0.4)
-    assert (R.low, R.high) == pytest.approx((4 * math.exp(-0.25), 4 * math.exp(0.25)))
+    assert (R.low, R.high) == pytest.approx((4 * math.exp(-0.196), 4 * math.exp(0.196)))
     assert R.error_if_right == pytest.approx(0.2)
     assert (R.low_if_right, R.high_if_right) == pytest.approx((4 * math.exp(-0.098), 4 * math.exp(0.098)))
     B = rows["friction.viscous"]
     assert B.knee == pytest.approx(0.002)
     assert B.error == pytest.approx(0.3 * 0.022)
-    assert B.high == pytest.approx(0.022 * math.exp(0.75) - 0.002)
+    assert B.high == pytest.approx(0.022 * math.exp(0.588) - 0.002)
     assert set(rows) == set(PATHS)  # what is beside the actuator is told elsewhere
 
 
@@ -73,7 +74,7 @@ def test_no_interval_goes_beyond_the_most_that_a_number_can_be():
     assert (wide.high, wide.high_if_right) == (1.0, 1.0)
     assert wide.low < 0.4
     narrow = fitted_numbers(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.001))["drive.duty_limit"]
-    assert narrow.high == pytest.approx(0.97 * math.exp(0.0025))
+    assert narrow.high == pytest.approx(0.97 * math.exp(0.00196))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_what_was_stated_is_told_as_it_was():
     )
     row = fitted_numbers(p, p.first, sure(p, 0.001))["friction.offset"]
     assert row.prior == (0.02, 0.003)
-    assert (row.error, row.low) == (pytest.approx(0.001), pytest.approx(0.01 - 0.0025))
+    assert (row.error, row.low) == (pytest.approx(0.001), pytest.approx(0.01 - 0.00196))
 
 
 def test_what_was_found_of_the_bench():
@@ -141,8 +142,11 @@ def test_held_out_logs_are_judged_with_what_was_found():
     p = made()
     other = record(5, duration=0.6)
     errors, read = judge_logs(p, p.first, [other], ())
-    alone = problem(SERVO, [other], free(SERVO, ["motor.resistance"]), substeps=p.substeps)
-    assert errors == pytest.approx(mean_absolute_errors(alone, alone.first))
+    how = {"substeps": p.substeps, "free_starts": True}
+    alone = problem(SERVO, [other], free(SERVO, ["motor.resistance"]), **how)
+    assert errors == pytest.approx(mean_absolute_errors(with_read_starts(alone, alone.first), alone.first))
+    held = replace(alone, begin=None)
+    assert errors["log 5"] < 0.99 * mean_absolute_errors(held, held.first)["log 5"]  # as `start_of` says
     assert read == ()
     _, none = judge_logs(p, p.first, [record(6, mass=0.4, duration=0.6)], ())
     assert none == ()  # no angle was free, and none is read

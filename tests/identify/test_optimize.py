@@ -18,7 +18,7 @@ from backemf.identify.search import bench_search
 
 from ..conftest import unavailable
 from .linear import Linear, numbers
-from .recordings import COVERED, SERVO, record, steps
+from .recordings import COVERED, SERVO, record
 
 FREE = np.full(2, np.inf)
 
@@ -257,8 +257,7 @@ def test_a_fit_takes_its_further_starts_from_what_was_scored(here, monkeypatch):
     plain = search.screen_starts
     monkeypatch.setattr(search, "screen_starts", lambda *a, **k: scored.append(plain(*a, **k)) or scored[-1])
     logs = [
-        record(k, actuator=replace(SERVO, friction=COVERED["m4"]), command=steps, duration=2.0)
-        for k in (1, 2)
+        record(k, actuator=replace(SERVO, friction=COVERED["m4"]), mass=0.5, duration=2.0) for k in (1, 2)
     ]
     start = replace(SERVO, friction=COVERED["coulomb"])  # it cannot follow the recording to its noise
     fits = {on: be.fit(start, logs, n_starts=3, inspect=False, on=on) for on in ("cpu", "gpu")}

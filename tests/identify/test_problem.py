@@ -171,24 +171,25 @@ def test_what_a_log_brings():
     assert taken.measured[:, 0] == pytest.approx(one["position"])
     assert np.isnan(taken.measured[:, 1]).all()
     assert taken.rows.dt == pytest.approx(np.diff(T))
-    assert taken.start["position"] == pytest.approx(0.0, abs=1e-3)
-    assert taken.start["velocity"] == pytest.approx(0.3, rel=0.02)
-    assert taken.restarts == []
+    assert taken.starts[0]["position"] == pytest.approx(0.0, abs=1e-3)
+    assert taken.starts[0]["velocity"] == pytest.approx(0.3, rel=0.02)
+    assert [one.sample for one in taken.stretches] == [0]
 
 
 def test_a_locked_rotor_does_not_move():
     one = log(bench=be.bench.Locked())
-    assert prepare(SERVO, one, ("position",), NO_FREE).start["velocity"] == 0.0
+    assert prepare(SERVO, one, ("position",), NO_FREE).starts[0]["velocity"] == 0.0
 
 
 def test_a_winding_starts_as_warm_as_it_was_measured():
     warm = replace(
         SERVO, motor=replace(SERVO.motor, thermal=be.motor.Thermal(resistance=5.0, capacitance=20.0))
     )
-    start = prepare(warm, log(temperature=40.0 + T), ("position",), NO_FREE).start
+    start = prepare(warm, log(temperature=40.0 + T), ("position",), NO_FREE).starts[0]
     assert start["winding_temperature"] == 40.0
-    assert prepare(warm, log(), ("position",), NO_FREE).start["winding_temperature"] != 40.0
-    assert "winding_temperature" not in prepare(SERVO, log(temperature=40.0), ("position",), NO_FREE).start
+    assert prepare(warm, log(), ("position",), NO_FREE).starts[0]["winding_temperature"] != 40.0
+    cold = prepare(SERVO, log(temperature=40.0), ("position",), NO_FREE)
+    assert "winding_temperature" not in cold.starts[0]
 
 
 def test_free_numbers_of_a_bench_are_there():
@@ -210,16 +211,16 @@ def test_an_input_that_is_not_finite_is_refused():
         prepare(SERVO, log(position_target=torn), ("position",), NO_FREE)
 
 
-def test_samples_behind_a_long_gap_are_starts_and_not_compared():
+def test_samples_behind_a_long_gap_are_starts():
     gap = np.r_[np.arange(50), np.arange(70, 120)] * 0.005
     one = log(t=gap, position=0.3 * gap + 1e-4 * np.random.default_rng(0).standard_normal(100))
     taken = prepare(SERVO, one, ("position",), NO_FREE)
-    ((k, q, v),) = taken.restarts
-    assert (k, q) == (50, pytest.approx(one["position"][50], abs=1e-3))
-    assert v == pytest.approx(0.3, rel=0.1)
-    assert np.flatnonzero(np.isnan(taken.measured[:, 0])).tolist() == [50]
+    _, behind = taken.stretches
+    assert (behind.sample, behind.position) == (50, pytest.approx(one["position"][50], abs=1e-3))
+    assert behind.velocity == pytest.approx(0.3, rel=0.1)
+    assert np.isfinite(taken.measured[:, 0]).all()
     held = prepare(SERVO, log(t=gap, bench=be.bench.Locked()), ("position",), NO_FREE)
-    assert held.restarts == []
+    assert len(held.stretches) == 1
 
 
 def test_states_behind_a_gap_are_those_that_errors_are_taken_of():
@@ -239,15 +240,15 @@ def test_states_behind_a_gap_are_those_that_errors_are_taken_of():
 
     logs = [torn(one, (60, 80)), torn(two, (30, 45), (100, 120), (150, 180))]
     p = problem(SERVO, logs, free(SERVO, ["motor.resistance"]))
-    assert [[k for k, _, _ in taken.restarts] for taken in p.logs] == [[60], [30, 85, 115]]
+    assert [[one.sample for one in taken.stretches] for taken in p.logs] == [[0, 60], [0, 30, 85, 115]]
     assert len(logs[1]) == 116
     errors, _ = p.sensitivities(p.first)
     by_states = (np.concatenate(p.predictions(p.first)) - p.measured[:, 0]) / p.sigma[0]
     counted = np.isfinite(p.measured[:, 0])
     assert by_states[counted] == pytest.approx(errors[counted, 0], abs=1e-6)
     for taken, states in zip(p.logs, p.states(p.first), strict=True):
-        for k, q, v in taken.restarts:
-            assert states[k, :2] == pytest.approx([q, v])
+        for one in taken.stretches:
+            assert states[one.sample, :2] == pytest.approx([one.position, one.velocity])
 
 
 def test_a_drive_that_follows_nothing_has_no_inputs():

@@ -28,7 +28,7 @@ from backemf.identify.plants.plant import SearchResult, StartResult, Weights
 from backemf.identify.problem import problem
 from backemf.identify.search import agree, bench_search
 
-from .linear import Logs
+from .linear import Linear, Logs
 from .recordings import SERVO, record
 
 WINDING = ["motor.resistance", "motor.torque_constant", "motor.rotor_inertia"]
@@ -270,7 +270,7 @@ def test_three_starts_that_found_the_same_are_enough(costs, enough):
 # settling
 
 
-class Valley:
+class Valley(Linear):
     """One log whose misfit is least at a latency of some samples."""
 
     def __init__(self, best: float, misfit: float = 1.0) -> None:
@@ -315,7 +315,7 @@ def test_how_much_larger_than_the_noise_errors_were():
 def test_numbers_slide_with_the_latency_held_and_then_with_it():
     """The two act alike here: first the one alone, then both."""
 
-    class Two:
+    class Two(Linear):
         def __init__(self):
             number = free(SERVO, ["friction.viscous"]).parameters[0]
             self.free, self.asked = FreeParameters((number, latency(0.01, 0.0))), []

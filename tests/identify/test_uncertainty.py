@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.linalg import fractional_matrix_power
-from scipy.stats import t as student
+from scipy.stats import chi2, t as student
 
 import backemf as be
 from backemf.identify.parameters import FreeParameters
@@ -88,25 +88,30 @@ def test_a_singular_matrix_has_a_root_too(size):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_jackknife_pulls_as_the_optimum_without_the_group(seed):
-    """A power of 1 takes the group's own weight away; one half does half of it."""
+def test_a_pull_is_corrected_by_half_of_what_the_group_hides(seed):
+    """The inverse root of what the others leave; its chi^2 by the covariance that a group's score has at the
+    common optimum, H_g - H_g A^-1 H_g."""
     whole, score = positive(seed), np.random.default_rng(seed).normal(size=3)
     half = np.linalg.cholesky(whole)
     share = 0.6 * half @ np.diag([0.9, 0.5, 0.1]) @ half.T
     left = np.linalg.solve(half, np.linalg.solve(half, whole - share).T)
-    for power in (1.0, 0.5):
-        expected = np.linalg.solve(
-            half.T, fractional_matrix_power(left, -power) @ np.linalg.solve(half, score)
-        )
-        assert _pull(_root(whole), share, score, power) == pytest.approx(expected, rel=1e-6)
-    without = np.linalg.solve(whole - share, score)
-    assert _pull(_root(whole), share, score, 1.0) == pytest.approx(without, rel=1e-6)
+    expected = np.linalg.solve(half.T, fractional_matrix_power(left, -0.5) @ np.linalg.solve(half, score))
+    pull = _pull(_root(whole), share, score)
+    assert pull.move == pytest.approx(expected, rel=1e-6)
+    spread = share - share @ np.linalg.solve(whole, share)
+    assert pull.chi2 == pytest.approx(score @ np.linalg.solve(spread, score), rel=1e-5)
+    assert pull.directions == 3
 
 
-def test_a_group_that_is_everything_pulls_a_hundred_times_at_most():
+def test_a_group_that_is_everything_pulls_ten_times_at_most():
     A, score = np.diag([4.0, 9.0]), np.array([1.0, 2.0])
-    for power, most in ((1.0, 100.0), (0.5, 10.0)):
-        assert _pull(_root(A), A, score, power) == pytest.approx(most * score / np.diag(A), rel=1e-6)
+    assert _pull(_root(A), A, score).move == pytest.approx(10.0 * score / np.diag(A), rel=1e-6)
+
+
+def test_a_group_tells_nothing_in_a_direction_that_it_does_not_see():
+    pull = _pull(_root(np.diag([4.0, 9.0])), np.diag([2.0, 0.0]), np.array([1.0, 0.0]))
+    assert pull.directions == 1
+    assert pull.chi2 == pytest.approx(1.0)  # 1 / (2 - 2 * 2 / 4)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -160,7 +165,8 @@ def test_sums_by_log(robust):
     """Curvature, score and the score's covariance of each log, sample by sample; what was not measured does
     not count, and beyond `robust` an error counts as much as one there."""
     p, x = two_logs(), np.array([0.3, -0.2])
-    H, scores, meats, mean_square, share = _of_logs(p, x, robust)
+    H, belief, scores, meats, mean_square, share = _of_logs(p, x, robust)
+    assert not belief.any()  # no start is free
     errors, tangents = p.sensitivities(x)
     squares, shares = 0.0, []
     for k, (begin, end) in enumerate(((0, 30), (30, 80))):
@@ -187,14 +193,14 @@ def test_sums_by_log(robust):
 def test_errors_if_the_model_is_right():
     """The sandwich of noise that may be correlated, never less than independent noise, and of the prior."""
     p, x = two_logs(), np.array([0.1, 0.1])
-    H, _, meats, mean_square, share = _of_logs(p, x, np.inf)
+    H, _, _, meats, mean_square, share = _of_logs(p, x, np.inf)
     P = np.diag([4.0, 0.25])
     bread = np.linalg.inv(H.sum(axis=0) + P)
     meat = _at_least(meats.sum(axis=0) * _short_sample(share) ** 2, mean_square * H.sum(axis=0))
     told = uncertainty(p, x)
     assert told.if_right == pytest.approx(bread @ (meat + P) @ bread)
-    assert told.covariance == pytest.approx(told.if_right)  # two logs say nothing of how logs disagree
-    assert told.quantile == 1.96
+    assert told.covariance == pytest.approx(told.if_right)  # both logs agree within their noise
+    assert told.positive
     assert told.scatter == pytest.approx(np.sqrt(mean_square))
 
 
@@ -207,17 +213,32 @@ def disagreeing(places: np.ndarray, free: FreeParameters | None = None) -> Logs:
 PLACES = np.array([0.2, -0.3, 0.5, -0.1, 0.4, -0.7])
 
 
+def wide(n: int) -> float:
+    """How much further than 1.96 an interval reaches, squared, where n groups say how much they disagree."""
+    return float(student.ppf(0.975, n - 1) / 1.96) ** 2
+
+
 @pytest.mark.parametrize("robust", [np.inf, 1e6])
-def test_logs_that_disagree_say_how_sure_their_mean_is(robust):
-    """sum d^2 / (n - 1)^2 with half of each log's own weight taken away, and n / (n - 1) times that with all
-    of it, as where the model misses something; Student's t has 8 degrees of freedom more than the logs."""
-    x = np.array([PLACES.mean()])
-    told = uncertainty(disagreeing(PLACES), x, robust=robust)
-    n, d2 = len(PLACES), float(np.sum((PLACES - PLACES.mean()) ** 2))
-    expected = d2 / (n - 1) ** 2 * (1.0 if robust == np.inf else n / (n - 1))
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_logs_that_disagree_say_how_sure_their_mean_is(robust, n):
+    """sum d^2 / (n - 1)^2 with half of each log's own weight taken away, and as far as Student's t with n - 1
+    degrees of freedom reaches where the model misses something, from two logs on."""
+    places = PLACES[:n]
+    told = uncertainty(disagreeing(places), np.array([places.mean()]), robust=robust)
+    expected = float(np.sum((places - places.mean()) ** 2)) / (n - 1) ** 2
+    expected *= 1.0 if robust == np.inf else wide(n)
     assert told.covariance[0, 0] == pytest.approx(expected, rel=1e-3)
-    assert told.quantile == pytest.approx(student.ppf(0.975, 8 + n - 1))
     assert told.if_right[0, 0] < 0.1 * expected
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_intervals_of_a_mean_over_few_logs_hold(n):
+    """95 % of 400, within two standard deviations of that count, whatever the number of logs."""
+    rng, inside = np.random.default_rng(n), 0
+    for places in rng.normal(size=(400, n)):
+        told = uncertainty(disagreeing(places), np.array([places.mean()]), robust=1e6)
+        inside += abs(places.mean()) < 1.96 * np.sqrt(told.covariance[0, 0])
+    assert 0.928 <= inside / 400 <= 0.972, inside
 
 
 def test_rigs_that_disagree_count_as_one_voice_each():
@@ -228,11 +249,31 @@ def test_rigs_that_disagree_count_as_one_voice_each():
     by_rig = uncertainty(disagreeing(alike), x, groupings=(rigs,))
     d2 = float(np.sum((pairs - pairs.mean()) ** 2))
     assert by_rig.covariance[0, 0] == pytest.approx(d2 / 3**2, rel=1e-3)
-    assert by_rig.quantile == pytest.approx(student.ppf(0.975, 8 + 4 - 1))
     # groups that agree take nothing back of what single logs say
     level = places - np.repeat(pairs, 2)
     both = uncertainty(disagreeing(level), np.zeros(1), groupings=(rigs,)).covariance[0, 0]
     assert both == pytest.approx(float(np.sum(level**2)) / 7**2, rel=1e-3)
+
+
+@pytest.mark.parametrize("times", [0.8, 1.25])
+def test_where_noise_explains_all_groups_disagree_beyond_chance_only(times):
+    """Three logs whose means scatter by a little less or more than 99.9 % of what chance does."""
+    wiggle = np.tile([1.0, -1.0], 20)
+    places = np.array([-1.0, 0.0, 1.0]) * np.sqrt(chi2.ppf(0.999, 2) / 2 / 40 * times)
+    p = Logs([(np.ones((40, 1)), place + wiggle) for place in places])
+    errors, _ = p.sensitivities(np.zeros(1))
+    p.sigma = np.array([np.sqrt(np.sum(errors**2) / (len(errors) - 1))])
+    calm, missing = (uncertainty(p, np.zeros(1), robust=robust) for robust in (np.inf, 1e6))
+    assert (calm.covariance[0, 0] > 1.01 * calm.if_right[0, 0]) == (times > 1)
+    assert missing.covariance[0, 0] > 2 * missing.if_right[0, 0]  # where the model misses something, always
+
+
+def test_a_curvature_that_is_none_gives_no_errors_but_the_prior():
+    p = Logs([(np.ones((2, 1)), np.zeros(2))], numbers(1, error=0.3))
+    p.bounded_sensitivities = lambda x: (np.zeros((2, 1)), np.array([[[np.nan]], [[1.0]]]))
+    told = uncertainty(p, np.zeros(1))
+    assert not told.positive
+    assert told.covariance[0, 0] == pytest.approx(0.09)
 
 
 def test_two_partings_of_as_many_groups_both_count():
@@ -252,12 +293,10 @@ def test_two_partings_of_as_many_groups_both_count():
     )
 
 
-@pytest.mark.parametrize("groups", [["a"] * 3 + ["b"] * 3, list("aabbcc"), list("abcdef")])
-def test_few_rigs_or_each_log_its_own_say_nothing_more(groups):
+def test_rigs_that_are_single_logs_say_nothing_more():
     x = np.array([PLACES.mean()])
-    plain, grouped = (uncertainty(disagreeing(PLACES), x, groupings=g) for g in ((), (groups,)))
+    plain, grouped = (uncertainty(disagreeing(PLACES), x, groupings=g) for g in ((), (list("abcdef"),)))
     assert grouped.covariance == pytest.approx(plain.covariance)
-    assert grouped.quantile == plain.quantile
 
 
 def test_a_number_of_one_log_is_not_widened_by_how_logs_disagree():
@@ -351,4 +390,4 @@ def test_an_inverse_that_is_nearly_singular():
 def test_as_many_errors_as_numbers():
     """Nothing is left to tell their scatter from: they count as one."""
     p = Logs([(np.eye(2), np.array([1.0, 2.0]))])
-    assert _of_logs(p, np.zeros(2), np.inf)[3] == pytest.approx(5.0)
+    assert _of_logs(p, np.zeros(2), np.inf).scatter2 == pytest.approx(5.0)

@@ -108,7 +108,7 @@ def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dic
             middle = q.outward(stated[0])
             stated = (p.free.base(k, values, p.fixed) + middle, q.slope(stated[0]) * stated[1])
         told = "prior" if left[k] > OPEN else "both" if q.stated and left[k] > 0.3 else "data"
-        low, high = q.coordinate.interval(value, float(errors[k]), uncertainties.quantile)
+        low, high = q.coordinate.interval(value, float(errors[k]))
         low_if_right, high_if_right = q.coordinate.interval(value, float(right[k]))
         most = p.actuator.traits(q.path)["most"]
         if most is not None:
@@ -263,8 +263,18 @@ def of_errors(
         yield finding("model_error", text, remedy, ratio=times_noise)
 
 
-def of_search(guessed: bool, interrupted: bool) -> Iterator[Finding]:
-    """A firmware gain that nobody printed, and a search that did not end by itself."""
+def of_search(guessed: bool, interrupted: bool, positive: bool = True) -> Iterator[Finding]:
+    """A firmware gain that nobody printed, a search that did not end by itself, and an end that is no
+    minimum.
+
+    Args:
+        guessed: whether the firmware's gain is a guess.
+        interrupted: whether the user stopped the search.
+        positive: whether the curvature where it ended is that of a minimum.
+    """
+    if not positive:
+        text = "where the search ended the simulation runs away: the errors are what was believed before."
+        yield finding("no_errors", text, "leave out logs that are not followed, or free fewer numbers")
     if guessed:
         yield finding(
             "firmware_gain_fitted",

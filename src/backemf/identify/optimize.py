@@ -9,6 +9,7 @@ throughout.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -17,8 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.rows import DELAY
+from ..logs.log import noise_of
 from .parameters import spread
-from .problem import Problem
+from .problem import LEAST_NOISE, Problem
+from .start_states import Blocks, StartStates
 
 DRAWN = 4096
 """Starts that are drawn and scored where a GPU does it; the best of them are optimised."""
@@ -39,6 +42,8 @@ class Minimum:
     n_evaluations: int
     ended: str
     """'converged', 'stopped at its limit of iterations', or why not."""
+    begin: Any = None
+    """Where the recordings begin there, `StartStates`; None where that is not free."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,7 @@ def levenberg_marquardt(
     still: Sequence[str] = (),
 ) -> Minimum:
     """Minimise from x at one bandwidth: steps are damped by the curvature's diagonal, clipped, and kept in
-    the bounds.
+    the bounds. Starts of recordings that are free move along, and the problem keeps those of the end.
 
     Args:
         problem: what is minimised.
@@ -147,7 +152,7 @@ def levenberg_marquardt(
         SearchInterrupted: the user stopped it; holds the best so far.
     """
     evaluate = _evaluator(problem, bandwidth, robust, substeps)
-    here = evaluate(np.asarray(x, float))
+    here = evaluate(np.asarray(x, float), problem.begin)
     n_evaluations, small, ended = 1, 0, "stopped at its limit of iterations"
     if not np.isfinite(here.cost):
         here = here._replace(cost=np.inf, data_cost=np.inf)
@@ -157,11 +162,11 @@ def levenberg_marquardt(
     fixed = np.array([q.path in still for q in problem.free.parameters], bool)
     try:
         for _ in range(most):
-            there, damping, n = _descend(evaluate, here, damping, bounds, fixed)
+            there, damping, n = _descend(problem, evaluate, here, damping, bounds, fixed)
             n_evaluations += n
             if there is not None:
                 small = small + 1 if here.cost - there.cost < tolerance * here.cost else 0
-                here = there
+                here, problem.begin = there, there.begin
                 seen(problem, here.x, here.cost)
                 damping = max(damping / 5.0, 1e-9)
             if there is None or small >= 2:
@@ -173,57 +178,69 @@ def levenberg_marquardt(
 
 
 class _Point(NamedTuple):
-    """Where a minimisation is, with curvature, slope and costs there."""
+    """Where a minimisation is, with slopes and costs there."""
 
     x: np.ndarray
-    H: np.ndarray
-    g: np.ndarray
+    begin: StartStates | None
+    blocks: Blocks
     cost: float
     data_cost: float
 
     def minimum(self, ended: str, n_evaluations: int) -> Minimum:
         """The same as its end."""
         costs: dict[str, Any] = {"cost": self.cost, "data_cost": self.data_cost}
-        return Minimum(x=self.x, ended=ended, n_evaluations=n_evaluations, **costs)
+        return Minimum(x=self.x, begin=self.begin, ended=ended, n_evaluations=n_evaluations, **costs)
 
 
 def _evaluator(
     problem: Problem, bandwidth: float, robust: float, substeps: int | None
-) -> Callable[[np.ndarray], _Point]:
-    """What data and prior together make of an x, which is first brought inside the bounds."""
+) -> Callable[[np.ndarray, StartStates | None], _Point]:
+    """What data and prior together make of an x, which is first brought inside the bounds, and of starts."""
     mean, precision = problem.free.prior()[0], problem.free.precision
 
-    def evaluate(x: np.ndarray) -> _Point:
-        x = problem.free.inside(x)
-        H, g, cost = problem.normal(x, bandwidth, robust, substeps)
+    def evaluate(x: np.ndarray, begin: StartStates | None) -> _Point:
+        x, before = problem.free.inside(x), problem.begin
+        problem.begin = begin
+        try:
+            blocks = problem.blocks(x, bandwidth, robust, substeps)
+            cost = float(problem.reduce(blocks).cost.sum())
+        finally:
+            problem.begin = before
         pull = precision @ (x - mean)
-        return _Point(x, H + precision, g + pull, cost + 0.5 * float((x - mean) @ pull), cost)
+        return _Point(x, begin, blocks, cost + 0.5 * float((x - mean) @ pull), cost)
 
     return evaluate
 
 
 def _descend(
-    evaluate: Callable[[np.ndarray], _Point],
+    problem: Problem,
+    evaluate: Callable[[np.ndarray, StartStates | None], _Point],
     here: _Point,
     damping: float,
     bounds: tuple[np.ndarray, np.ndarray],
     fixed: np.ndarray,
 ) -> tuple[_Point | None, float, int]:
     """(a point that costs less, if some damping leads to one; that damping; evaluations)."""
-    x, H, g, cost, _ = here
-    low, high = bounds
-    # or at a bound that it pushes against
-    held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
-    scale, n = np.maximum(np.diag(H), 1e-12), 0
+    x, (low, high), n = here.x, bounds, 0
+    mean, precision = problem.free.prior()[0], problem.free.precision
     for _ in range(12):
+        reduced = problem.reduce(here.blocks, damping)
+        H = problem.gather(problem.in_logs(reduced.JtJ), x) + precision
+        g = problem.scores(problem.in_logs(reduced.Jtr), x).sum(axis=0) + precision @ (x - mean)
+        # or at a bound that it pushes against
+        held = ((x <= low) & (g > 0)) | ((x >= high) & (g < 0)) | fixed
+        scale = np.maximum(np.diag(H), 1e-12)
         step = _step(H + damping * np.diag(scale), g, x, low, high, held)
         if step is None:
             damping *= 10.0
             continue
-        step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step)), 1e-300))
-        there = evaluate(x + step)
+        step *= min(1.0, LARGEST_STEP / max(np.max(np.abs(step), initial=0.0), 1e-300))
+        begin = here.begin
+        if begin is not None:
+            begin = begin.at(begin.now + reduced.moves(problem.by_stretch(step, x)))
+        there = evaluate(x + step, begin)
         n += 1
-        if np.isfinite(there.cost) and there.cost < cost:
+        if np.isfinite(there.cost) and there.cost < here.cost:
             return there, damping, n
         damping *= 4.0
     return None, damping, n
@@ -248,6 +265,36 @@ def _step(
         step[out] = np.clip(x[out] + step[out], low[out], high[out]) - x[out]
         stopped |= out
     return step
+
+
+UNWEIGHED = 1e150
+"""Standard deviation of an output that shall not count."""
+
+
+def with_read_starts(problem: Problem, x: np.ndarray) -> Problem:
+    """A problem whose recordings begin where their positions say with this model, log by log: nothing else
+    moves, so that a log gets the same start whether it was fitted, held out or comes later.
+
+    Args:
+        problem: whose starts may be free; otherwise it is given back.
+        x: the optimiser's, held.
+
+    Returns:
+        Another problem with these starts; the given one keeps its own.
+    """
+    if problem.begin is None:
+        return problem
+    at = problem.outputs.index("position")
+    sigma = np.full((len(problem.logs), len(problem.outputs)), UNWEIGHED)
+    sigma[:, at] = [max(noise_of(p.measured[:, at]), LEAST_NOISE["position"]) for p in problem.logs]
+    quiet = copy.copy(problem)
+    quiet.sigma = sigma
+    quiet.begin = StartStates.of([one for p in problem.logs for one in p.stretches])
+    every = problem.free.paths
+    levenberg_marquardt(quiet, x, most=20, tolerance=1e-9, damping=1e-6, still=every)
+    read = copy.copy(problem)
+    read.begin = quiet.begin
+    return read
 
 
 def homotopy(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,6 +31,8 @@ KNEE = 0.1
 """Below this share of its start or of a usual size, the coordinate of a number that may vanish is linear."""
 OPEN = 0.7
 """Share of its prior's width that an undetermined parameter still has after the data."""
+ABSENT = 2e-3
+"""Size at which a play or a dead band starts that the actuator does not have [rad or m]."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 
@@ -352,6 +354,33 @@ def give_sizes(actuator: Actuator, paths: Sequence[str]) -> Actuator:
             if usual:
                 start[path] = usual
     return actuator.replace(**start) if start else actuator
+
+
+def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
+    """The same with those of the wanted numbers that it does not have but may: play, a dead band, a slew and
+    frictions that differ by direction, each so small or so fast that little changes.
+
+    Args:
+        actuator: where a fit starts.
+        paths: of numbers that are wanted free.
+    """
+    at = size(actuator)
+    smallest = {
+        "friction.asymmetry": {"asymmetry": 0.0},
+        "drive.deadband": {"deadband": ABSENT},
+        "drive.slew": {"slew": at.speed},
+        "gearbox.backlash": {"backlash": ABSENT, "contact_stiffness": at.torque / ABSENT},
+    }
+    for path in paths:
+        part, _, field = path.partition(".")
+        if path in smallest and getattr(getattr(actuator, part), field, ABSENT) is None:
+            own = {
+                name: v
+                for name, v in smallest[path].items()
+                if getattr(getattr(actuator, part), name) is None
+            }
+            actuator = replace(actuator, **{part: replace(getattr(actuator, part), **own)})
+    return actuator
 
 
 UNIT_TO_UNIT = 0.05

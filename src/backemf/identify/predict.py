@@ -15,6 +15,7 @@ from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
 from . import bench_numbers
+from .optimize import with_read_starts
 from .parameters import FreeParameters
 from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact
 from .problem import Problem, fitted_drive, problem
@@ -86,11 +87,14 @@ def as_found(fit: Fit, log: Log) -> Log:
 
 
 def run(fit: Fit, log: Log) -> Prediction:
-    """Simulate a log from its start and what was asked; nothing is fitted."""
+    """Simulate a log from its start, which is read from the log itself, and what was asked; nothing else is
+    fitted."""
     log = as_found(fit, log)
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.as_late(actuator, [log], fit.bench)
-    p = problem(actuator, [log], FreeParameters(tuple(late)), outputs=("position",), substeps=fit.substeps)
+    how: dict[str, Any] = {"outputs": ("position",), "substeps": fit.substeps, "free_starts": True}
+    p = problem(actuator, [log], FreeParameters(tuple(late)), **how)
+    p = with_read_starts(p, p.first)
     (one,) = p.logs
     states = dict(zip(p.system.states, p.states(p.first)[0].T, strict=True))
     here = actuator.replace(**{path: v for path, v in one.settings.items() if path in actuator.parameters})
@@ -115,7 +119,7 @@ def run(fit: Fit, log: Log) -> Prediction:
 
 
 def predict(fit: Fit, log: Log) -> np.ndarray:
-    """Simulated position on a log's samples, from its start and what was asked; nothing is fitted."""
+    """Simulated position on a log's samples, from its start and what was asked."""
     return run(fit, log).position
 
 

@@ -4,6 +4,7 @@ and the normal equations of all of them."""
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -11,17 +12,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.compile.kernels import Kernels, kernels
-from ..engine.rows import DELAY, PAIRS, Batch, Delay, HeldInputs, Observer, Resets, hold_inputs
+from ..engine.rows import DELAY, PAIRS, Batch, Delay, HeldInputs, Observer, hold_inputs
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
-from ..logs.log import Log, Signal, bench_of, noise_of, restarts_of, start_of, targets
+from ..logs.log import Log, Signal, StartState, bench_of, noise_of, starts_of, targets
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..physics.drive import Servo
 from ..physics.quantity import parameters, substitute
 from .bench_numbers import with_angle
 from .parameters import FreeParameters
+from .start_states import Blocks, Reduced, StartStates
 
 OUTPUTS = ("position", "current")
 """Signals that are compared where they were recorded."""
@@ -40,7 +42,8 @@ class PreparedLog(NamedTuple):
     """(n_samples, n_outputs), NaN where nothing was measured."""
     settings: dict[str, float]
     """Parameters that this log fixes, bench included."""
-    start: dict[str, float]
+    starts: list[dict[str, float]]
+    """States at the first sample of each of its stretches."""
     bench: Bench
     inputs: np.ndarray
     """What was asked, before any delay."""
@@ -48,8 +51,8 @@ class PreparedLog(NamedTuple):
     """The log's clock, with every moment at which a command that is known as a function changes."""
     samples: np.ndarray
     """Where the log's own samples are on that clock."""
-    restarts: list[tuple[int, float, float]]
-    """Samples at which the model starts anew, with position and velocity there."""
+    stretches: list[StartState]
+    """Where the model starts, and where it starts anew behind long gaps; samples are on that clock."""
     joint: str = ""
     """Whose it is; the one joint of a bench has no name."""
     recording: str = ""
@@ -106,16 +109,27 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreePara
     if actuator.drive.delay:
         rows = Delay(values, log.time, actuator.drive.delay, [is_late(n) for n in inputs]).rows()
     measured = np.stack([log[n] if n in log else np.full(len(log), np.nan) for n in outputs], axis=1)
-    restarts = [] if bench.locked else [(int(samples[k]), q, v) for k, q, v in restarts_of(given)]
-    measured[[k for k, _, _ in restarts]] = np.nan  # what is predicted there crossed the gap
-    q, v = start_of(log)
-    first = {name: float(x[0]) for name, x in inputs.items()}
-    start = actuator.initial_state(first, position=q, **({} if bench.locked else {"velocity": v}))
-    if "winding_temperature" in start and "temperature" in log:
-        start["winding_temperature"] = float(log["temperature"][0])
+    stretches = [one._replace(sample=int(samples[one.sample])) for one in starts_of(given)]
+    stretches = stretches[:1] if bench.locked else stretches
+    stretches[0] = stretches[0]._replace(sample=0)
+    starts = [_start_at(actuator, bench, log, inputs, one) for one in stretches]
     mine = {k: v for k, v in log.settings.items() if k in actuator.parameters}
     fixed = {**parameters(bench, "bench."), **mine}
-    return PreparedLog(given, rows, measured, fixed, start, bench, values, log.time, samples, restarts)
+    return PreparedLog(given, rows, measured, fixed, starts, bench, values, log.time, samples, stretches)
+
+
+def _start_at(
+    actuator: Actuator, bench: Bench, log: Log, inputs: Mapping[str, np.ndarray], start: StartState
+) -> dict[str, float]:
+    """Every state where a stretch begins; a rotor behind backlash moves along."""
+    asked = {name: float(x[start.sample]) for name, x in inputs.items()}
+    moving = {} if bench.locked else {"velocity": start.velocity}
+    states = actuator.initial_state(asked, position=start.position, **moving)
+    if "rotor_velocity" in states and not bench.locked:
+        states["rotor_velocity"] = start.velocity
+    if "winding_temperature" in states and "temperature" in log:
+        states["winding_temperature"] = float(log["temperature"][start.sample])
+    return states
 
 
 def _freed_bench(bench: Bench, free: FreeParameters) -> Bench:
@@ -154,6 +168,8 @@ class Problem:
     """Standard deviation of an error, by output, or by log and output: what weights are the inverse of."""
     starts: Mapping[str, Actuator] = field(default_factory=dict)
     """By joint; of a bench its one actuator."""
+    begin: StartStates | None = None
+    """Where the stretches begin, as far as it is known by now, where that is free."""
 
     def __post_init__(self) -> None:
         first, actuator = self.logs[0], self.actuator
@@ -162,16 +178,23 @@ class Problem:
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.0))
         self.system = self._system(actuator)
         inner = tuple(path for path in self.free.paths if path in self.system.parameters)
-        self.kernels: Kernels = kernels(self.system, free=inner)
+        states = self.system.states
+        self.pairs = [pair for pair in PAIRS if pair[0] in states]
+        begun = () if self.begin is None else tuple(name for pair in self.pairs for name in pair)
+        self.kernels: Kernels = kernels(self.system, free=inner, start=begun)
         self.names = list(self.system.parameters)
         self.fixed = {**parameters(actuator), **parameters(first.bench, "bench.")}
         self.P = np.array([[{**self.fixed, **p.settings}[n] for n in self.names] for p in self.logs])
-        self.S = np.array([[p.start[n] for n in self.system.states] for p in self.logs])
-        self.batch: Batch = self.kernels.batch([p.rows for p in self.logs])
+        self._S = np.array([[start[n] for n in states] for p in self.logs for start in p.starts])
+        self.log_of = np.repeat(np.arange(len(self.logs)), [len(p.stretches) for p in self.logs])
+        """The log of each stretch."""
+        self.first_stretches = np.searchsorted(self.log_of, np.arange(len(self.logs)))
+        self.rows = np.cumsum([0, *(len(p.time) for p in self.logs)])
+        """Where the rows of each log begin and end, one after the other."""
+        self.batch: Batch = self._lay_out([p.rows for p in self.logs])
         self.measured = np.concatenate([p.measured for p in self.logs])
         self.columns = [self.names.index(path) for path in inner]
         self.index = self.free.columns(len(self.logs))
-        self.resets = self._resets()
         self.offsets = np.cumsum([0, *(len(p.samples) for p in self.logs)])
         """Where the samples of each log begin and end, one after the other."""
         self.step = float(np.median(np.concatenate([np.diff(p.log.time) for p in self.logs])))
@@ -196,13 +219,21 @@ class Problem:
             actuator=actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
         )
 
-    def _resets(self) -> Resets | None:
-        """Where the model starts anew within a log, as the kernels take it."""
-        at, to = np.zeros(len(self.measured), bool), np.zeros((2, len(self.measured)))
-        for log, begin in zip(self.logs, self.batch.offsets, strict=False):
-            for k, q, v in log.restarts:
-                at[begin + k], to[:, begin + k] = True, (q, v)
-        return Resets(at, *to) if at.any() else None
+    def _lay_out(self, rows: Sequence[HeldInputs]) -> Batch:
+        """Rows of every log, cut into its stretches: each is a run of its own."""
+        whole = self.kernels.batch(rows)
+        cuts = [self.rows[k] + one.sample for k, p in enumerate(self.logs) for one in p.stretches]
+        return replace(whole, offsets=np.array([*cuts, self.rows[-1]], np.int64))
+
+    @property
+    def S(self) -> np.ndarray:
+        """States at the start of every stretch."""
+        if self.begin is None:
+            return self._S
+        S = self._S.copy()
+        for pair in self.pairs:
+            S[:, [self.system.states.index(name) for name in pair]] = self.begin.now
+        return S
 
     @property
     def first(self) -> np.ndarray:
@@ -218,7 +249,7 @@ class Problem:
         return P
 
     def rows_of(self, x: np.ndarray) -> np.ndarray:
-        """The same; a free delay acts through the rows, which are laid out anew."""
+        """Parameters of every stretch; a free delay acts through the rows, which are laid out anew."""
         P = self.parameters_of(x)
         if self.delay_free:
             late = [is_late(n) for n in self.system.inputs]
@@ -231,8 +262,8 @@ class Problem:
             ):
                 rows = zip(inputs, self.logs, delays, strict=True)
                 late_by = [Delay(given, p.time, delay, late).rows() for given, p, delay in rows]
-                self.batch, self._laid_out = self.kernels.batch(late_by), (delays.copy(), inputs)
-        return P
+                self.batch, self._laid_out = self._lay_out(late_by), (delays.copy(), inputs)
+        return P[self.log_of]
 
     def inputs_at(self, x: np.ndarray) -> list[np.ndarray]:
         """What acts on each log, before any delay."""
@@ -241,9 +272,7 @@ class Problem:
     @property
     def sigma_of_rows(self) -> np.ndarray:
         """The standard deviation of the errors, by output; by row too, where it differs from log to log."""
-        return (
-            self.sigma if self.sigma.ndim == 1 else np.repeat(self.sigma, np.diff(self.batch.offsets), axis=0)
-        )
+        return self.sigma if self.sigma.ndim == 1 else np.repeat(self.sigma, np.diff(self.rows), axis=0)
 
     @property
     def n_measured(self) -> int:
@@ -255,10 +284,63 @@ class Problem:
             return None
         return Observer(bandwidth, self.measured[:, self.outputs.index("position")])
 
+    def blocks(
+        self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
+    ) -> Blocks:
+        """The normal equations of each stretch, by the columns of derivatives.
+
+        Args:
+            x: the optimiser's.
+            bandwidth: of the observer [rad/s]; 0: the plain simulation.
+            robust: weighted error beyond which one counts less.
+            substeps: integration steps from sample to sample; the problem's own without it.
+
+        Returns:
+            (J'J, J'r, cost), each with a row for every stretch.
+        """
+        P, n = self.rows_of(x), self.substeps if substeps is None else substeps
+        weights, observer = 1.0 / self.sigma_of_rows, self.observer(bandwidth)
+        how = {"observer": observer, "robust": robust}
+        sums = self.kernels.normal(P, self.S, self.batch, n, self.measured, weights, **how)
+        F = self._folding
+        return Blocks(*sums) if F is None else Blocks(F.T @ sums[0] @ F, sums[1] @ F, sums[2])
+
+    @property
+    def _folding(self) -> np.ndarray | None:
+        """Columns of the kernels as those of the paths and of one start: a rotor moves along with it; None
+        where they are that already."""
+        if self.begin is None or len(self.pairs) == 1:
+            return None
+        paths = np.eye(len(self.free.paths))
+        both = np.kron(np.ones((len(self.pairs), 1)), np.eye(2))
+        none = np.zeros((len(paths), 2)), np.zeros((len(both), len(paths)))
+        return np.block([[paths, none[0]], [none[1], both]])
+
+    def reduce(self, blocks: Blocks, damping: float = 0.0) -> Reduced:
+        """The normal equations by paths alone, with every start where it is best.
+
+        Args:
+            blocks: at the starts of now.
+            damping: of the starts' curvature.
+
+        Returns:
+            Of every stretch; the blocks themselves where no start is free.
+        """
+        if self.begin is not None:
+            return self.begin.reduce(blocks, damping)
+        n, _, c = blocks.JtJ.shape
+        return Reduced(*blocks, np.zeros((n, 2, c)), np.zeros((n, 2)))
+
+    def in_logs(self, of_stretches: np.ndarray) -> np.ndarray:
+        """Sums over the stretches of each log."""
+        if len(self.log_of) == len(self.logs):
+            return of_stretches
+        return np.add.reduceat(of_stretches, self.first_stretches, axis=0)
+
     def normal_of_logs(
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The normal equations of each log, by the columns of derivatives.
+        """The normal equations of each log, by paths; each start where it is best.
 
         Args:
             x: the optimiser's.
@@ -269,12 +351,12 @@ class Problem:
         Returns:
             (J'J, J'r, cost), each with a row for every log.
         """
-        P, n = self.rows_of(x), self.substeps if substeps is None else substeps
-        corrections = {"observer": self.observer(bandwidth), "resets": self.resets}
-        weights = 1.0 / self.sigma_of_rows
-        return self.kernels.normal(
-            P, self.S, self.batch, n, self.measured, weights, **corrections, robust=robust
-        )
+        JtJ, Jtr, cost, *_ = self.reduce(self.blocks(x, bandwidth, robust, substeps))
+        return self.in_logs(JtJ), self.in_logs(Jtr), self.in_logs(cost)
+
+    def by_stretch(self, step: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """A step in x as what it changes in the paths of each stretch, (stretches, paths)."""
+        return np.append(self.free.slopes(x) @ step, 0.0)[self.index[self.log_of]]
 
     def gather(self, matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
         """The sum over logs of matrices by columns of derivatives, (n_logs, n_paths, n_paths), in x."""
@@ -339,22 +421,19 @@ class Problem:
             One cost for each x.
         """
         self.rows_of(X[0])
-        P = np.stack([self.parameters_of(x) for x in X])
-        corrections = {"resets": self.resets, "robust": robust, "on": on}
-        S = np.broadcast_to(self.S, (len(X), *self.S.shape))
-        cost = self.kernels.cost(
-            P, S, self.batch, self.substeps, self.measured, 1.0 / self.sigma, **corrections
-        )
+        P = np.stack([self.parameters_of(x)[self.log_of] for x in X])
+        S = np.broadcast_to(self.S, (len(X), *self._S.shape))
+        how = {"robust": robust, "on": on}
+        cost = self.kernels.cost(P, S, self.batch, self.substeps, self.measured, 1.0 / self.sigma, **how)
         return cost.sum(axis=1)
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted errors (n, n_outputs) and their derivatives by column (n, n_outputs, n_paths), on the
-        samples of all logs, one after the other."""
-        outputs, tangents = self.kernels.sensitivities(
-            self.rows_of(x), self.S, self.batch, self.substeps, resets=self.resets
-        )
-        sigma = self.sigma_of_rows
-        errors, tangents = (outputs - self.measured) / sigma, tangents / sigma[..., :, None]
+        """Weighted errors (n, n_outputs) and their derivatives by column (n, n_outputs, n_columns), those of
+        the start last where it is free, on the samples of all logs, one after the other."""
+        outputs, tangents = self.kernels.sensitivities(self.rows_of(x), self.S, self.batch, self.substeps)
+        sigma, F = self.sigma_of_rows, self._folding
+        errors = (outputs - self.measured) / sigma
+        tangents = (tangents if F is None else tangents @ F) / sigma[..., :, None]
         return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
 
     def bounded_sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -364,45 +443,38 @@ class Problem:
         errors, tangents = self.sensitivities(x)
         tangents = np.where(np.isfinite(tangents).all(axis=-1, keepdims=True), tangents, 0.0)
         slopes = np.append(np.diag(self.free.slopes(x)), 0.0)  # what no parameter sets comes last
-        bounded = tangents.copy()
+        bounded, n = tangents.copy(), len(self.free.paths)
         for k, log in enumerate(self.logs):
             rows = slice(int(self.offsets[k]), int(self.offsets[k + 1]))
             measured = log.measured[log.samples]
             width = np.nanmax(measured, axis=0) - np.nanmin(measured, axis=0)
             widest = width / (self.sigma if self.sigma.ndim == 1 else self.sigma[k])
-            moved = np.max(np.abs(np.nan_to_num(tangents[rows] * slopes[self.index[k]])), axis=-1)
+            with np.errstate(over="ignore"):
+                moved = np.max(np.abs(tangents[rows, :, :n] * slopes[self.index[k]]), axis=-1)
             bounded[rows] *= np.minimum(1.0, widest / np.maximum(moved, 1e-300))[..., None]
         return errors, bounded
+
+    def stretch_rows(self) -> list[slice]:
+        """The samples of each stretch, among those of all logs one after the other."""
+        cuts = [
+            int(self.offsets[k] + np.searchsorted(log.samples, one.sample))
+            for k, log in enumerate(self.logs)
+            for one in log.stretches
+        ]
+        return [slice(a, b) for a, b in itertools.pairwise([*cuts, int(self.offsets[-1])])]
 
     def predictions(self, x: np.ndarray) -> list[np.ndarray]:
         """Simulated position of every log, on its own samples."""
         return [s[:, 0] for s in self.states(x)]
 
     def states(self, x: np.ndarray) -> list[np.ndarray]:
-        """Simulated states of every log, on its own samples; behind a long gap from position and velocity
-        there."""
-        P = self.rows_of(x)
-        if self.resets is None:
-            return self.of_logs(self.kernels.trajectory(P, self.S, self.batch, self.substeps))
-        pairs = [pair for pair in PAIRS if pair[0] in self.system.states]
-        places = np.array([[self.system.states.index(name) for name in pair] for pair in pairs])
-        columns = (self.batch.values, self.batch.before, self.batch.switch, self.batch.dt)
-        found = []
-        for log, p, s, begin in zip(self.logs, P, self.S, self.batch.offsets, strict=False):
-            ends = [*(k for k, _, _ in log.restarts), len(log.measured)]
-            for (k, *at), end in zip([(0,), *log.restarts], ends, strict=True):
-                s = s.copy()
-                if at:
-                    s[places] = at
-                rows = HeldInputs(*(column[begin + k : begin + end - 1] for column in columns))
-                many = end - k > 1
-                found.append(self.kernels.trajectory(p, s, rows, self.substeps) if many else s[None])
-                s = found[-1][-1]
-        return self.of_logs(np.concatenate(found))
+        """Simulated states of every log, on its own samples; behind a long gap from the start there."""
+        return self.of_logs(self.kernels.trajectory(self.rows_of(x), self.S, self.batch, self.substeps))
 
     def of_logs(self, rows: np.ndarray) -> list[np.ndarray]:
         """An array over all rows as one array a log, on its own samples."""
-        return [s[p.samples] for s, p in zip(self.batch.split(rows), self.logs, strict=True)]
+        parts = np.split(rows, self.rows[1:-1])
+        return [s[p.samples] for s, p in zip(parts, self.logs, strict=True)]
 
     def values(self, x: np.ndarray) -> dict[str, float]:
         """Every free number by name."""
@@ -480,6 +552,7 @@ def problem(
     substeps: int | None = None,
     starts: Mapping[str, Actuator] | None = None,
     labels: Sequence[tuple[str, str]] = (),
+    free_starts: bool = False,
 ) -> Problem:
     """Logs and an actuator as one problem; all logs must have the same sort of bench and the same inputs.
 
@@ -491,6 +564,7 @@ def problem(
         substeps: steps of the simulation between two samples; without it as many as it takes.
         starts: of a robot, each joint's actuator.
         labels: of a robot, the joint and the recording of each log.
+        free_starts: whether position and velocity at the start of each stretch are found along.
 
     Returns:
         The problem, weighed by the noise of the recordings.
@@ -516,7 +590,9 @@ def problem(
             for one, (joint, recording) in zip(prepared, labels, strict=True)
         ]
     steps = substeps or default_substeps(prepared, actuator)
-    return Problem(actuator, prepared, free, seen, steps, _noise(prepared, seen), starts or {})
+    moving = free_starts and not prepared[0].bench.locked
+    begin = StartStates.of([one for p in prepared for one in p.stretches]) if moving else None
+    return Problem(actuator, prepared, free, seen, steps, _noise(prepared, seen), starts or {}, begin)
 
 
 def _noise(prepared: Sequence[PreparedLog], outputs: Sequence[str]) -> np.ndarray:

@@ -9,15 +9,16 @@ its own weight in that optimum).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.stats import chi2, t as student
 
 from ..errors import InvalidValue
-from ..statistics import FEWEST, autocorrelation, cluster_covariance, lag_alike, long_run
+from ..statistics import FEWEST, NORMAL, autocorrelation, lag_alike, long_run
 from .problem import Problem
 
 WINDOW = 3
@@ -32,14 +33,14 @@ class Uncertainty:
     """Of the coordinates x at the optimum."""
 
     covariance: np.ndarray
-    """As the recordings disagree with each other."""
+    """As the recordings disagree with each other; so wide that 1.96 of its errors are a 95 % interval, also
+    where few recordings tell how much they disagree."""
     if_right: np.ndarray
     """If the model is right."""
     scatter: float
     """Root mean square of the weighted errors: 1 where the noise explains them."""
-    quantile: float
-    """How many standard errors a 95 % interval reaches: more where few recordings tell how much they
-    disagree."""
+    positive: bool = True
+    """Whether the curvature at the optimum is that of a minimum; else both are the prior's."""
 
 
 class ErrorTerm(NamedTuple):
@@ -70,9 +71,12 @@ def correlation_time(errors: np.ndarray) -> float:
     return float(1.0 + 2.0 * np.sum(autocorrelation(errors)[1 : correlation_length(errors)]))
 
 
-FEWEST_GROUPS = 4
-"""Groups of logs from which on their disagreement says something: of three, each is judged by two others that
-may be alike."""
+FEWEST_GROUPS = 2
+"""Groups of logs from which on their disagreement says something; Student's t says how little two are."""
+BY_CHANCE = 0.999
+"""Where noise explains every error, groups count as disagreeing beyond this quantile of what chance does."""
+FELT = 1e-3
+"""Share of the whole curvature below which a group tells nothing in a direction."""
 
 
 def uncertainty(
@@ -90,50 +94,86 @@ def uncertainty(
         x: its optimum.
         robust: weighted error beyond which one counted less.
         groupings: each says, log by log, which belong together: to one rig, to one setting.
-        own: whether numbers of some logs only are judged by these, where they are enough.
+        own: whether numbers of some logs only are judged by these.
 
     Returns:
-        The covariances, and how far a 95 % interval reaches.
+        The covariances; the prior's where the curvature is not that of a minimum.
     """
-    H_logs, scores, meats, scatter2, share = _of_logs(problem, x, robust)
-    H = problem.gather(H_logs, x)
-    P = problem.free.precision
-    A = H + P
+    terms = _of_logs(problem, x, robust)
+    belief = problem.gather(terms.belief, x) + problem.free.precision
+    H = problem.gather(terms.curvature, x)
+    A, scatter = H + belief, float(np.sqrt(terms.scatter2))
+    if not _is_positive(A):
+        prior = np.linalg.inv(problem.free.precision)
+        return Uncertainty(covariance=prior, if_right=prior, scatter=scatter, positive=False)
     bread = inverse(A)
-    plain = scatter2 * H
-    meat = problem.gather(meats, x) * _short_sample(share) ** 2
+    meat = problem.gather(terms.meats, x) * _short_sample(terms.share) ** 2
     # Never surer than independent samples would be: with few samples the long-run sum is noisy.
-    meat = _at_least(meat, plain)
-    told = bread @ meat @ bread
-    if_right = told + bread @ P @ bread
-    covariance, quantile = if_right.copy(), 1.96
-    spread = problem.scores(scores, x)
-    alone = [problem.in_x(H_logs[k], k, x) for k in range(len(spread))]
-    root = _root(A)
-    # Where the model misses something, what a group would pull at an optimum without it (a jackknife).
-    power = 0.5 if robust == np.inf else 1.0
-    tried = set()
+    told, held = bread @ _at_least(meat, terms.scatter2 * H) @ bread, bread @ belief @ bread
+    if_right = told + held
+    # Errors that last scatter the scores by more than as many independent ones.
+    alike = float(np.median(np.diag(told) / np.diag(terms.scatter2 * bread @ H @ bread).clip(1e-300)))
+    noise = np.inf if robust < np.inf else terms.scatter2 * max(alike, 1.0)
+    moved = _disagreement(problem, x, terms, A, noise, groupings, own)
+    factor = np.sqrt(np.maximum((moved + np.diag(held)) / np.diag(if_right), 1.0))
+    return Uncertainty(covariance=if_right * np.outer(factor, factor), if_right=if_right, scatter=scatter)
+
+
+def bounded_normal(problem: Problem, x: np.ndarray, robust: float) -> tuple[np.ndarray, np.ndarray]:
+    """(curvature with what is believed before, gradient of the data) in x, by derivatives that are bounded.
+
+    Args:
+        problem: with the weights of the fit.
+        x: where.
+        robust: weighted error beyond which one counts less.
+    """
+    terms = _of_logs(problem, x, robust)
+    H = problem.gather(terms.curvature + terms.belief, x)
+    return H + problem.free.precision, problem.scores(terms.scores, x).sum(axis=0)
+
+
+def _disagreement(
+    problem: Problem,
+    x: np.ndarray,
+    terms: _LogTerms,
+    A: np.ndarray,
+    noise: float,
+    groupings: Sequence[Sequence[Any]],
+    own: bool,
+) -> np.ndarray:
+    """Variance of each number by how far groups of logs pull it, log by log, rig by rig, setting by setting:
+    the largest. Where the model misses something groups differ, however few they are, and 1.96 of the roots
+    reach as far as Student's t does; where noise explains every error, of this variance, they do only if
+    chance would not make them."""
+    spread = problem.scores(terms.scores, x)
+    alone = np.array([problem.in_x(H, k, x) for k, H in enumerate(terms.curvature + terms.belief)])
+    root, largest, tried = _root(A), np.zeros(len(x)), set()
     for groups in (range(len(spread)), *groupings):
         names = list(dict.fromkeys(groups))
         parted = tuple(names.index(g) for g in groups)  # the same for groups that only have other names
         if len(names) < FEWEST_GROUPS or parted in tried:
             continue
         tried.add(parted)
-        enough = FEWEST_GROUPS if own else np.inf
-        numbers = enumerate(problem.free.parameters)
-        shared = [k for k, q in numbers if q.logs is None or _among(q.logs, groups) >= enough]
-        common = np.ix_(shared, shared)
-        moves = _pulls(parted, root, alone, spread, power)
-        wider, freedom = cluster_covariance(moves[:, shared], told[common], if_right[common])
-        factor = np.ones(len(x))
-        factor[shared] = np.sqrt(
-            np.maximum(np.diag(wider) / np.maximum(np.diag(covariance[common]), 1e-300), 1.0)
-        )
-        covariance = covariance * np.outer(factor, factor)
-        quantile = max(quantile, float(student.ppf(0.975, freedom)))
-    return Uncertainty(
-        covariance=covariance, if_right=if_right, scatter=float(np.sqrt(scatter2)), quantile=quantile
-    )
+        members = [np.flatnonzero(np.array(parted) == g) for g in range(len(names))]
+        pulls = [_pull(root, alone[m].sum(axis=0), spread[m].sum(axis=0)) for m in members]
+        if not _disagree(pulls, noise):
+            continue
+        squares = np.sum([pull.move**2 for pull in pulls], axis=0)
+        for k, q in enumerate(problem.free.parameters):
+            G = len(names) if q.logs is None else _among(q.logs, groups) if own else 1
+            if G >= FEWEST_GROUPS:
+                reach = float(student.ppf(0.975, G - 1)) if noise == np.inf else NORMAL
+                largest[k] = max(largest[k], (reach / NORMAL) ** 2 * squares[k] * G / (G - 1))
+    return largest
+
+
+def _disagree(pulls: Sequence[_Pull], noise: float) -> bool:
+    """Whether groups pull by more than noise of a variance would make them; always, where it is infinite."""
+    left = 1.0 - 1.0 / len(pulls)  # pulls add up to nothing: one of them is no news
+    freedom = left * sum(pull.directions for pull in pulls)
+    if noise == np.inf or freedom == 0.0:
+        return noise == np.inf
+    return left * sum(pull.chi2 for pull in pulls) > noise * float(chi2.ppf(BY_CHANCE, freedom))
 
 
 def _among(logs: Sequence[int], groups: Sequence[Any]) -> int:
@@ -148,50 +188,102 @@ def _root(A: np.ndarray) -> np.ndarray:
     return scale[:, None] * np.linalg.cholesky(even + 1e-10 * np.eye(len(A)))
 
 
-def _pulls(
-    group_of: Sequence[int], root: np.ndarray, alone: Sequence[np.ndarray], spread: np.ndarray, power: float
-) -> np.ndarray:
-    """How far each group of logs pulls the optimum, one row for each."""
-    rows = []
-    for group in range(max(group_of) + 1):
-        members = [k for k, g in enumerate(group_of) if g == group]
-        inside = np.sum([alone[k] for k in members], axis=0)
-        rows.append(_pull(root, inside, spread[members].sum(axis=0), power))
-    return np.array(rows)
+class _Pull(NamedTuple):
+    """How far a group of logs pulls the optimum."""
+
+    move: np.ndarray
+    """Corrected for the part of it that the group's own weight in the optimum hides."""
+    chi2: float
+    """Its square, in units of what the weights take for noise."""
+    directions: int
+    """In which the group tells something."""
 
 
-def _pull(root: np.ndarray, inside: np.ndarray, score: np.ndarray, power: float) -> np.ndarray:
-    """How far a group of logs pulls the optimum, corrected for the part of the pull that its own weight in
-    the optimum hides (with a power of one half Bell and McCaffrey, Survey Methodology 28, 2002; with 1 the
-    jackknife); `root` is of the whole curvature."""
+def _pull(root: np.ndarray, inside: np.ndarray, score: np.ndarray) -> _Pull:
+    """By a group's curvature and score (CR2: Bell and McCaffrey, Survey Methodology 28, 2002); `root` is of
+    the whole curvature."""
     whitened = np.linalg.solve(root, np.linalg.solve(root, inside).T)
     values, vectors = np.linalg.eigh(0.5 * (whitened + whitened.T))
-    seen = vectors.T @ np.linalg.solve(root, score) / np.maximum(1.0 - values, 1e-2) ** power
-    return np.linalg.solve(root.T, vectors @ seen)
+    left, seen = np.maximum(1.0 - values, 1e-2), vectors.T @ np.linalg.solve(root, score)
+    felt = values > FELT
+    square = float(np.sum(seen[felt] ** 2 / (values * left)[felt]))
+    return _Pull(np.linalg.solve(root.T, vectors @ (seen / np.sqrt(left))), square, int(felt.sum()))
 
 
-def _of_logs(problem: Problem, x: np.ndarray, robust: float) -> tuple:
-    """By log and column of derivatives: curvature, score, covariance of the score; then the mean square of
-    the errors, and the share of a log that a window covers."""
+def _is_positive(A: np.ndarray) -> bool:
+    """Whether a curvature is that of a minimum, rounding apart."""
+    if not np.isfinite(A).all() or np.any(np.diag(A) <= 0):
+        return False
+    scale = np.sqrt(np.diag(A))
+    return bool(np.linalg.eigvalsh(0.5 * (A + A.T) / np.outer(scale, scale))[0] > -1e-9)
+
+
+class _LogTerms(NamedTuple):
+    """By log and path, every start where it is best."""
+
+    curvature: np.ndarray
+    """Of the data."""
+    belief: np.ndarray
+    """Of what is believed about the starts."""
+    scores: np.ndarray
+    meats: np.ndarray
+    """Covariances of the scores."""
+    scatter2: float
+    """Mean square of the errors."""
+    share: float
+    """Of a log that a window covers."""
+
+
+def _of_logs(problem: Problem, x: np.ndarray, robust: float) -> _LogTerms:
     errors, tangents = problem.bounded_sensitivities(x)
     seen = np.isfinite(errors)
     r = np.where(seen, errors, 0.0)
     J = np.where(seen[:, :, None], tangents, 0.0)
     weight = np.minimum(1.0, robust / np.maximum(np.abs(r), 1e-300))
+    J, belief, scores, taken = follow_starts(problem, J, weight, r)
     steps = np.einsum("kop,ko->kp", J, weight * r)
     n, c = int(seen.sum()), J.shape[-1]
     H, meats, shares = [], [], []
-    scores = np.zeros((problem.batch.n_logs, c))
-    for k, (start, end) in enumerate(zip(problem.offsets[:-1], problem.offsets[1:], strict=True)):
+    for start, end in itertools.pairwise(problem.offsets):
         part = slice(int(start), int(end))
         flat = (J[part] * np.sqrt(weight[part])[:, :, None]).reshape(-1, c)
         H.append(flat.T @ flat)
         window = WINDOW * correlation_length(r[part, 0])
         meats.append(long_run(steps[part], window))
-        scores[k] = steps[part].sum(axis=0)
         shares.append(window / (part.stop - part.start))
-    mean_square = float(np.sum(weight * r * r)) / max(n - len(x), 1)
-    return np.array(H), scores, np.array(meats), mean_square, float(np.median(shares))
+    mean_square = float(np.sum(weight * r * r)) / max(n - len(x) - taken, 1)
+    return _LogTerms(np.array(H), belief, scores, np.array(meats), mean_square, float(np.median(shares)))
+
+
+def follow_starts(
+    problem: Problem, J: np.ndarray, weight: np.ndarray, r: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Derivatives with every start where it is best.
+
+    Args:
+        problem: with its starts.
+        J: derivatives by every column, on the samples of all logs.
+        weight: of each error.
+        r: the weighted errors.
+
+    Returns:
+        (derivatives by path; by log what is believed about starts, and scores; how many numbers the starts
+        took).
+    """
+    begin, n = problem.begin, len(problem.free.paths)
+    if begin is None:
+        steps = np.einsum("kop,ko->kp", J, weight * r)
+        scores = np.add.reduceat(steps, problem.offsets[:-1], axis=0)
+        return J, np.zeros((len(scores), n, n)), scores, 0.0
+    followed, beliefs, scores, taken = J[..., :n].copy(), [], [], 0.0
+    for k, rows in enumerate(problem.stretch_rows()):
+        flat = J[rows].reshape(-1, J.shape[-1])
+        paths, belief, score, numbers = begin.profile(k, flat, weight[rows].ravel(), r[rows].ravel())
+        followed[rows] = paths.reshape(followed[rows].shape)
+        beliefs.append(belief)
+        scores.append(score)
+        taken += numbers
+    return followed, problem.in_logs(np.array(beliefs)), problem.in_logs(np.array(scores)), taken
 
 
 def _at_least(A: np.ndarray, B: np.ndarray) -> np.ndarray:

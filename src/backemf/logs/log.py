@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -479,10 +479,47 @@ def start_of(log: Log) -> tuple[float, float]:
 
 LONG_GAP = 5.0
 """Steps from which on nobody knows what happened between two samples: a model starts anew behind them."""
+UNSURE = 5.0
+"""Standard errors that a start may be off: the samples that tell it are compared with the model as well, and
+a narrower belief would count them twice."""
 
 
-def restarts_of(log: Log) -> list[tuple[int, float, float]]:
-    """(sample, position, velocity) behind each long gap of a recording."""
+class StartState(NamedTuple):
+    """Where a stretch of a recording begins, and how sure that is before any model is asked."""
+
+    sample: int
+    position: float
+    velocity: float
+    position_error: float
+    velocity_error: float
+    """About rest: it stands still, or moves about as fast as its first samples say."""
+
+
+def starts_of(log: Log) -> list[StartState]:
+    """Where a recording begins, and where it begins anew behind each long gap."""
     dt, q = np.diff(log.time), log["position"]
     long = np.flatnonzero(dt > LONG_GAP * np.median(dt)) + 1 if len(dt) else []
-    return [(int(k), *start_of(log.between(log.time[k], log.time[-1]))) for k in long if np.isfinite(q[k])]
+    begins = [
+        (0, log),
+        *((int(k), log.between(log.time[k], log.time[-1])) for k in long if np.isfinite(q[k])),
+    ]
+    return [StartState(k, *start_of(rest), *start_errors(rest)) for k, rest in begins]
+
+
+def start_errors(log: Log) -> tuple[float, float]:
+    """How far position and velocity may be from `start_of` and from rest: by a cubic through the first
+    samples that does not take it that the joint rests."""
+    q, t = log["position"], log.time - log.time[0]
+    good = np.isfinite(q)
+    q, t = q[good], t[good]
+    sigma = max(noise_of(q), 1e-9)
+    velocity = 10.0 * sigma / max(float(t[-1]), 1e-9) if len(t) else 1.0
+    for n in [n for n in (24, 18, 13, 9, 6, 5) if n <= len(q)]:
+        span = float(t[n - 1])
+        basis = (t[:n, None] / span) ** np.arange(4)
+        cubic, *_ = np.linalg.lstsq(basis, q[:n], rcond=None)
+        error = sigma * np.sqrt(np.linalg.inv(basis.T @ basis)[1, 1])
+        velocity = max(abs(float(cubic[1])), UNSURE * float(error)) / span
+        if np.std(q[:n] - basis @ cubic) * np.sqrt(n / (n - 4)) <= 1.3 * sigma:
+            break
+    return UNSURE * sigma, velocity

@@ -112,9 +112,9 @@ def test_a_search_that_is_interrupted_keeps_what_it_has():
 
 def test_a_search_that_is_interrupted_inside_its_first_start_keeps_what_it_has(monkeypatch):
     """The eleventh simulation is not finished: nine steps were better than the start, and they count."""
-    climb, real, calls = heavier(), Problem.normal, []
+    climb, real, calls = heavier(), Problem.blocks, []
 
-    def normal(self, x, *rest):
+    def blocks(self, x, *rest):
         calls.append(x)
         if len(calls) == 11:
             raise KeyboardInterrupt
@@ -122,7 +122,7 @@ def test_a_search_that_is_interrupted_inside_its_first_start_keeps_what_it_has(m
 
     p = climb.plant.problem()
     begun = levenberg_marquardt(p, p.first, most=0).cost
-    monkeypatch.setattr(Problem, "normal", normal)
+    monkeypatch.setattr(Problem, "blocks", blocks)
     found = climb.find("coulomb")
     assert found.interrupted
     assert [end.ended for end in found.ends] == ["interrupted"]

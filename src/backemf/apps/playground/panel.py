@@ -204,7 +204,7 @@ def _log(run: Prediction, plot: str, paths: Sequence[str], kernels: PageKernels)
     (one,) = p.logs
     outputs = ("position", "current") if "current" in log else ("position",)
     system = replace(p.system, outputs=outputs)
-    names = p.names
+    names, places = p.names, [p.system.states.index(name) for name in ("position", "velocity")]
     even = len(one.samples) == len(one.time)
     return {
         "plot": plot,
@@ -217,7 +217,7 @@ def _log(run: Prediction, plot: str, paths: Sequence[str], kernels: PageKernels)
         "n": p.substeps,
         "time": pack(one.time),
         "asked": [pack(column) for column in one.inputs.T],
-        "restarts": [[k, float(q), float(v)] for k, q, v in one.restarts],
+        "restarts": [[begin.sample, *p.S[k, places].tolist()] for k, begin in enumerate(one.stretches) if k],
         "samples": None if even else [int(k) for k in one.samples],
         "measured": pack(np.asarray(log["position"], float), short=True),
     }

@@ -33,9 +33,18 @@ from ..fit_numbers import (
 )
 from ..frictions import BELOW, LADDER, above, with_friction
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
-from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages
+from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
 from ..outliers import diagnose
-from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, sheet_or_numbers
+from ..parameters import (
+    FreeParameters,
+    Parameter,
+    default_paths,
+    free,
+    give_sizes,
+    priors,
+    sheet_or_numbers,
+    with_absent,
+)
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
@@ -115,6 +124,7 @@ class BenchPlant(Plant):
         """What is searched, without what tolerances can move."""
         logs, asked = self.logs, self.options
         actuator, registers = with_registers(fitted_drive(self.start, logs)[0], asked.prior)
+        actuator = with_absent(actuator, asked.also)
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
@@ -132,7 +142,7 @@ class BenchPlant(Plant):
         beside = self._mounting(actuator, wanted)
         actuator = give_sizes(actuator, wanted)
         core = free(actuator, wanted, extra, prior=stated, bounds=asked.bounds)
-        return problem(actuator, logs, core.with_(beside), substeps=asked.substeps)
+        return problem(actuator, logs, core.with_(beside), substeps=asked.substeps, free_starts=True)
 
     def _called_for(self, actuator: Actuator, registers: list[str], stated: Mapping[str, Any]) -> list[str]:
         """Paths to free beside the usual ones: what is a guess, what was stated, what was asked for."""
@@ -191,7 +201,7 @@ class BenchPlant(Plant):
         fitted = fitted_numbers(p, x, uncertainties)
         own = [k for k, q in enumerate(p.free.parameters) if not q.beside]
         correlation = correlation_of(p, x, uncertainties, own)
-        errors, held = mean_absolute_errors(p, x), judgement.errors.get("", {})
+        errors, held = mean_absolute_errors(with_read_starts(p, x), x), judgement.errors.get("", {})
         times_noise = uncertainties.scatter * float(p.sigma[0] / p.sigma_noise[0])
         blamed = diagnose(p, x, optimum.robust) if self.sound and options.inspect else []
         findings = (
@@ -202,7 +212,7 @@ class BenchPlant(Plant):
             *(merge_findings(jumps_of(self.logs)) if options.inspect and times_noise > NOISES else ()),
             *of_benches(self.logs, self.held_out),
             *of_errors(errors, held, times_noise, noise_floor(p)),
-            *of_search(self.guessed_gain, optimum.found.interrupted),
+            *of_search(self.guessed_gain, optimum.found.interrupted, uncertainties.positive),
         )
         return fit_of(
             optimum,
@@ -252,9 +262,8 @@ def identifiability_problem(
         actuator = with_some_inertia(actuator, logs)
     actuator = give_sizes(actuator, paths)
     core = free(actuator, paths, prior=prior)
-    return problem(
-        actuator, logs, core.with_(numbers.measured_parameters(logs) + numbers.supplies(actuator, logs))
-    )
+    beside = numbers.measured_parameters(logs) + numbers.supplies(actuator, logs)
+    return problem(actuator, logs, core.with_(beside), free_starts=True)
 
 
 def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
@@ -298,9 +307,8 @@ def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool, rough: b
     p, best = _without_lossless(result, logs)
     more = numbers.within_tolerance(p.actuator, logs, p.free.paths) if tolerances else []
     values = best | {q.name: q.start for q in more}
-    finer = 1 if rough else 2
-    q = problem(p.actuator, logs, p.free.with_(more), outputs=p.outputs, substeps=finer * p.substeps)
-    q.sigma, q.sigma_noise = p.sigma, p.sigma_noise
+    q = _like(p, p.actuator, logs, p.free.with_(more), (1 if rough else 2) * p.substeps)
+    q.begin = result.best.begin
     x = q.free.to_x({name: values[name] for name in q.free.names}, q.fixed)
     robust = result.weights.robust
     if robust < np.inf and any(n.path == DELAY for n in more):
@@ -318,6 +326,7 @@ def settle(result: SearchResult, logs: Sequence[Log], tolerances: bool, rough: b
     end = _slide(q, x, robust)
     if len(result.ends) > 1 and not rough:  # the first start did not lead to the noise
         end = _kick(q, end, robust, p.substeps)
+    q.begin = end.begin
     return Optimum(plant=result.plant, problem=q, end=end, robust=robust, found=result)
 
 
@@ -330,19 +339,28 @@ def _without_lossless(result: SearchResult, logs: Sequence[Log]) -> tuple[Proble
     del best[EFFICIENCY]
     lossless = replace(p.actuator, gearbox=replace(p.actuator.gearbox, efficiency=None))
     kept = FreeParameters(tuple(n for n in p.free.parameters if n.path != EFFICIENCY))
-    simpler = problem(lossless, logs, kept, outputs=p.outputs, substeps=p.substeps)
-    simpler.sigma, simpler.sigma_noise = p.sigma, p.sigma_noise
-    return simpler, best
+    return _like(p, lossless, logs, kept, p.substeps), best
+
+
+def _like(
+    p: Problem, actuator: Actuator, logs: Sequence[Log], free_: FreeParameters, substeps: int
+) -> Problem:
+    """Another problem of the same logs, weighed alike."""
+    free_starts = p.begin is not None
+    q = problem(actuator, logs, free_, outputs=p.outputs, substeps=substeps, free_starts=free_starts)
+    q.sigma, q.sigma_noise, q.begin = p.sigma, p.sigma_noise, p.begin
+    return q
 
 
 def _bench_alone(q: Problem, x: np.ndarray, robust: float, substeps: int) -> tuple[np.ndarray, float]:
     """(where it stands, what counts less): perhaps it is only the bench that is wrong, and with its numbers
     free the noise explains the rest."""
-    before, q.sigma = q.sigma, q.sigma_noise
+    before, begin = q.sigma, q.begin
+    q.sigma = q.sigma_noise
     end = _slide(q, x, np.inf, substeps)
     if math.isfinite(end.cost) and residual_weights(q, end.x).robust == np.inf:
         return end.x, np.inf
-    q.sigma = before
+    q.sigma, q.begin = before, begin
     return x, robust
 
 
@@ -353,6 +371,7 @@ def _kick(q: Problem, end: Minimum, robust: float, substeps: int) -> Minimum:
     for path in KICKED if math.isfinite(end.cost) else ():
         for factor in KICKS if path in q.free.paths else ():
             x = q.free.to_x(values | {path: factor * values[path]}, q.fixed)
+            q.begin = end.begin
             beside = _slide(q, np.clip(x, low, high), robust, substeps)
             if beside.cost < (1.0 - ELSEWHERE) * best.cost:
                 best = min(best, _slide(q, beside.x, robust), key=lambda one: one.cost)
@@ -363,10 +382,11 @@ def _shift_latency(q: Problem, x: np.ndarray, robust: float, substeps: int) -> n
     """x, or where a latency of whole samples leaves clearly less misfit: so near to the best latency that its
     slope leads there."""
     place = next(k for k, n in enumerate(q.free.parameters) if n.path == DELAY)
+    begin = q.begin
 
     def settled_at(latency: float) -> Minimum:
         y = x.copy()
-        y[place] = latency
+        y[place], q.begin = latency, begin
         return levenberg_marquardt(
             q, y, robust=robust, substeps=substeps, most=3, tolerance=1e-3, still=(DELAY,)
         )
@@ -377,7 +397,9 @@ def _shift_latency(q: Problem, x: np.ndarray, robust: float, substeps: int) -> n
         if n >= 2 and ends[-1].data_cost > 1.05 * min(end.data_cost for end in ends):
             break
     best = min(ends, key=lambda end: end.data_cost)
-    return best.x if best.data_cost < CLEARLY_LATE * ends[0].data_cost else x
+    later = best.data_cost < CLEARLY_LATE * ends[0].data_cost
+    q.begin = best.begin if later else begin
+    return best.x if later else x
 
 
 def _slide(q: Problem, x: np.ndarray, robust: float, substeps: int | None = None) -> Minimum:
@@ -410,10 +432,11 @@ def judge_logs(
     new = []
     if any(q.path == "bench.hanging" and q.beside for q in p.free.parameters):
         new = [a for a in numbers.angles(logs) if a.group not in seen]
-    q = problem(actuator, known, FreeParameters((*new, *late)), outputs=p.outputs, substeps=p.substeps)
+    how: dict[str, Any] = {"outputs": p.outputs, "substeps": p.substeps, "free_starts": True}
+    q = problem(actuator, known, FreeParameters((*new, *late)), **how)
     y, read = q.first, ()
     if new:
         q.sigma = p.sigma
         y = levenberg_marquardt(q, y, most=20, still=(DELAY,)).x
         read = bench_numbers_of(q, y, inverse(q.normal(y)[0] + q.free.precision))[: len(new)]
-    return mean_absolute_errors(q, y), read
+    return mean_absolute_errors(with_read_starts(q, y), y), read

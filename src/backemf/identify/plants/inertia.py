@@ -20,6 +20,7 @@ from ...results.fit_result import BenchNumber
 from ..optimize import Stage, levenberg_marquardt
 from ..parameters import FreeParameters, Parameter
 from ..problem import Problem
+from ..start_states import Blocks
 from .plant import Optimum
 from .recordings import RobotRecording, recording_of
 
@@ -67,26 +68,30 @@ class InertiaProblem(Problem):
     def _outputs_and_slopes(
         self, x: np.ndarray, bandwidth: float, substeps: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Outputs and their derivatives by every column, unknowns last, on the batch's rows."""
-        corrections = {"observer": self.observer(bandwidth), "resets": self.resets}
+        """Outputs and their derivatives by every column, on the batch's rows: unknowns behind the other
+        paths, the start last."""
+        observer = self.observer(bandwidth)
         P = self.rows_of(x)
         here: Batch = self.batch
-        outputs, tangents = self.kernels.sensitivities(P, self.S, here, substeps, **corrections)
+        outputs, tangents = self.kernels.sensitivities(P, self.S, here, substeps, observer)
         more = np.empty((*outputs.shape, len(self.extra)))
         for k, place in enumerate(self.extra):
             y = x.copy()
             step = EPSILON * self.free.parameters[place].prior[1]
             y[place] += step
             P = self.rows_of(y)
-            there, _ = self.plain.sensitivities(P, self.S, self.batch, substeps, **corrections)
+            there, _ = self.plain.sensitivities(P, self.S, self.batch, substeps, observer)
             more[..., k] = (there - outputs) / step
         self.batch = here
-        return outputs, np.concatenate([tangents, more], axis=2)
+        inner = len(self.columns)
+        tangents = np.concatenate([tangents[..., :inner], more, tangents[..., inner:]], axis=2)
+        F = self._folding
+        return outputs, tangents if F is None else tangents @ F
 
-    def normal_of_logs(
+    def blocks(
         self, x: np.ndarray, bandwidth: float = 0.0, robust: float = np.inf, substeps: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """By every column, unknowns last."""
+    ) -> Blocks:
+        """By every column, unknowns behind the other paths."""
         with np.errstate(invalid="ignore", over="ignore"):
             outputs, tangents = self._outputs_and_slopes(
                 x, bandwidth, self.substeps if substeps is None else substeps
@@ -106,7 +111,7 @@ class InertiaProblem(Problem):
                 JtJ.append(part.T @ part)
                 Jtr.append(np.einsum("kop,ko->p", J[a:b], weight[a:b] * r[a:b]))
                 cost.append(float(np.sum(costs[a:b])))
-        return np.array(JtJ), np.array(Jtr), np.array(cost)
+        return Blocks(np.array(JtJ), np.array(Jtr), np.array(cost))
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         outputs, tangents = self._outputs_and_slopes(x, 0.0, self.substeps)
@@ -196,6 +201,7 @@ def _with_columns(
         plain.substeps,
         plain.sigma,
         plain.starts,
+        plain.begin,
     )
     if len(s.problem.sigma) == len(p.logs):
         p.sigma = s.problem.sigma

@@ -94,6 +94,8 @@ class StartResult(NamedTuple):
     n_evaluations: int
     x: Any = None
     """The same in the coordinates of its problem."""
+    begin: Any = None
+    """Where the recordings begin there, `StartStates`; None where that is not free."""
 
     @staticmethod
     def of(p: Problem, end: Minimum) -> StartResult:
@@ -101,7 +103,7 @@ class StartResult(NamedTuple):
         mae = math.inf
         if math.isfinite(end.cost):
             mae = float(np.mean(list(mean_absolute_errors(p, end.x).values())))
-        return StartResult(p.values(end.x), end.cost, mae, end.ended, end.n_evaluations, end.x)
+        return StartResult(p.values(end.x), end.cost, mae, end.ended, end.n_evaluations, end.x, end.begin)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from ..fit_options import FitOptions
 from ..frictions import above, with_friction
 from ..holdout import LATTER, divide
 from ..optimize import Stage
-from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors
+from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, with_absent
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_result
@@ -56,6 +56,8 @@ LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
 FEWEST = 4
 """Motions above which the one with the most torque is left out of a choice too."""
+SHARE_OF_INERTIA = 0.2
+"""Of what a joint carries, as the start of an armature that nobody states."""
 
 
 STILL = 1e-3
@@ -182,6 +184,7 @@ class RobotPlant(Plant):
             )
         base, free_ = next(iter(self.starts.values())), self._free(logs, [joint for joint, _ in labels])
         how: dict[str, Any] = {"substeps": substeps, "outputs": ("position",)}
+        how["free_starts"] = not self.stretch  # a stretch begins where its recording is
         whole = problem(base, logs, free_, starts=self.starts, labels=labels, **how)
         return shoot(whole, self.robot, self.recordings, self.stretch) if self.stretch else whole
 
@@ -343,10 +346,14 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
     training, echoed = without_echo(training, begin.actuators)
     held_out, _ = without_echo(held_out, begin.actuators)
     check_share(options.share, next(iter(begin.actuators.values())))
+    recordings = [recording_of(robot, log) for log in training]
     return RobotPlant(
         robot=robot,
-        starts=begin.actuators,
-        recordings=[recording_of(robot, log) for log in training],
+        starts={
+            joint: with_absent(with_armature(actuator, robot.place(joint), recordings), options.also)
+            for joint, actuator in begin.actuators.items()
+        },
+        recordings=recordings,
         held_out=[recording_of(robot, log) for log in held_out],
         ground=robot.ground,
         options=options,
@@ -354,6 +361,22 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         given=logs,
         findings=(*robot.findings, *robot_result.of_reading(logs), *begin.findings, *echoed),
     )
+
+
+def with_armature(actuator: Actuator, place: int, recordings: Sequence[RobotRecording]) -> Actuator:
+    """With an armature to start from where nobody states one: a share of the least inertia that the joint
+    carries.
+
+    Args:
+        actuator: of the joint.
+        place: of the joint among the robot's.
+        recordings: along which it carries something.
+    """
+    if actuator.motor.rotor_inertia:
+        return actuator
+    least = min(float(np.min(recording.carried.inertia[:, place])) for recording in recordings)
+    J = SHARE_OF_INERTIA * max(least, 1e-9) / actuator.gearbox.output_inertia(1.0)
+    return actuator.replace(**{"motor.rotor_inertia": J})
 
 
 def robot_of(logs: Sequence[Log]) -> Robot:

@@ -3,6 +3,7 @@ whole, what the way of simulating does to the errors of its numbers, and what st
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from ..extrapolation import extrapolations
 from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
 from ..parameters import Parameter
 from ..problem import Problem
-from ..uncertainty import ErrorTerm, Uncertainty, inverse
+from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
 from .recordings import RobotRecording, first_part, restarts_every, why_no_ground
@@ -219,7 +220,7 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
         *of_followed(optimum),
         *of_demands(plant),
         *of_joints(joints),
-        *of_search(guessed=False, interrupted=optimum.found.interrupted),
+        *of_search(False, optimum.found.interrupted, uncertainties.positive),
     )
     return replace(
         first,
@@ -257,13 +258,11 @@ def step_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
     """Errors that hold for a step of nothing: with a step n times finer the optimum lies d away, by one step
     of Gauss and Newton; what a step does grows with it, so that all of it is n / (n - 1) d."""
     p, x = s.problem, s.x
-    fine = p.substeps * FINER
-    H, g, cost = p.normal(x, 0.0, s.robust, fine)
-    _, there, _ = p.normal(x, 0.0, s.robust, p.substeps)
-    if not np.isfinite(cost) or not np.isfinite(H).all():
-        return
+    finer = copy.copy(p)
+    finer.substeps = p.substeps * FINER
+    A, g = bounded_normal(finer, x, s.robust)
     # the optimum with the own step is not exactly met: only the change of the gradient is the step's
-    move = -np.linalg.solve(H + p.free.precision, g - there) * FINER / (FINER - 1)
+    move = -np.linalg.solve(A, g - bounded_normal(p, x, s.robust)[1]) * FINER / (FINER - 1)
     move = _within_prior(move, p.free.precision)
     yield ErrorTerm(np.outer(move, move), if_right=True)
 
@@ -295,6 +294,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
         return  # a part has no sample of some joint
     p.sigma = np.full((len(p.logs), 1), float(np.median(s.problem.sigma)))
     errors, tangents = p.bounded_sensitivities(x)
+    tangents, belief, *_ = follow_starts(p, tangents, np.ones_like(errors), np.zeros_like(errors))
     there = {}
     for part in parts:
         again = [b for _, b in stretches(part.touched) if b < len(part.motion.time)]
@@ -321,7 +321,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
         good = np.isfinite(apart) & (np.abs(apart) < FAR * np.nanstd(apart) + 1e-12)
         H.append(J[good].T @ J[good])
         scores.append(J[good].T @ apart[good])
-    A = p.gather(np.array(H), x) + p.free.precision
+    A = p.gather(np.array(H) + belief, x) + p.free.precision
     shift = _within_prior(-np.linalg.solve(A, p.scores(np.array(scores), x).sum(axis=0)), p.free.precision)
     yield ErrorTerm(np.outer(shift, shift), if_right=False)
 
@@ -515,7 +515,9 @@ def of_torque(score: Score | None) -> Iterator[Finding]:
         f" each from the recorded state, {1e3 * score.rms:.3g} mrad off; inverse dynamics leaves of the"
         f" recorded torques: {shares}."
     )
-    remedy = "compare these with others' force errors; for whole motions fit with the gains of whoever held it"
+    remedy = (
+        "compare these with others' force errors; for whole motions fit with the gains of whoever held it"
+    )
     yield finding("torque_driven", text, remedy, stretch=score.stretch, rms=score.rms, **score.force)
 
 

@@ -154,16 +154,13 @@ def _(given: str, joint: Joint, firmware: str | None, gains: Gains) -> Actuator:
 
 def torque_level(joint: Joint, gains: Gains) -> Actuator:
     """A joint whose winding does not matter: its armature and friction as shipped, a torque limit, and PD at
-    the encoder, or a torque command."""
+    the encoder, or a torque command. An armature that nobody states is 0 until recordings are there."""
     kp, kd = gains or (0.0, 0.0)
     shipped = joint.shipped
     limits = None if joint.torque_limit is None else Limits(torque=joint.torque_limit)
     return Actuator(
         motor=Motor(
-            resistance=1.0,
-            torque_constant=1.0,
-            rotor_inertia=max(shipped.get("armature", 0.0), 1e-4),
-            limits=limits,
+            resistance=1.0, torque_constant=1.0, rotor_inertia=shipped.get("armature", 0.0), limits=limits
         ),
         friction=Coulomb(
             offset=0.0,

@@ -1,0 +1,110 @@
+"""Where recordings begin: position and velocity at the first sample of each stretch are found along with the
+numbers of a model, held by what the first samples say, and eliminated stretch by stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..logs.log import StartState
+
+
+class Blocks(NamedTuple):
+    """Normal equations of each stretch, by columns of derivatives: those of the paths, then, where starts are
+    free, position and velocity at the start."""
+
+    JtJ: np.ndarray
+    Jtr: np.ndarray
+    cost: np.ndarray
+
+
+class Reduced(NamedTuple):
+    """The same by paths alone, each start where it is best; and what leads back to the starts."""
+
+    JtJ: np.ndarray
+    Jtr: np.ndarray
+    cost: np.ndarray
+    along: np.ndarray
+    """(stretches, 2, paths): how a start follows the paths."""
+    step: np.ndarray
+    """(stretches, 2): how far a start moves where no path does."""
+
+    def moves(self, by_path: np.ndarray) -> np.ndarray:
+        """How far the starts move with a step of the paths, (stretches, paths)."""
+        return -self.step - np.einsum("nsp,np->ns", self.along, by_path)
+
+
+@dataclass(frozen=True)
+class StartStates:
+    """Position and velocity at the start of every stretch, (stretches, 2), and what is believed of them."""
+
+    now: np.ndarray
+    mean: np.ndarray
+    error: np.ndarray
+
+    @staticmethod
+    def of(starts: Sequence[StartState]) -> StartStates:
+        """Where the recordings themselves say they begin."""
+        now = np.array([(s.position, s.velocity) for s in starts])
+        mean = np.array([(s.position, 0.0) for s in starts])
+        return StartStates(now, mean, np.array([(s.position_error, s.velocity_error) for s in starts]))
+
+    def at(self, now: np.ndarray | None) -> StartStates:
+        """The same elsewhere; where it is, without a place."""
+        return self if now is None else replace(self, now=now)
+
+    def reduce(self, blocks: Blocks, damping: float = 0.0) -> Reduced:
+        """Eliminate the starts (Schur's complement of each stretch).
+
+        Args:
+            blocks: at these starts.
+            damping: share of the curvature's diagonal that is added to it.
+
+        Returns:
+            What is left for the paths, with what the belief about the starts costs.
+        """
+        off = (self.now - self.mean) / self.error**2
+        D = blocks.JtJ[:, -2:, -2:] + np.eye(2) / self.error[:, None, :] ** 2
+        D = D + damping * D * np.eye(2)
+        across, g = blocks.JtJ[:, -2:, :-2], blocks.Jtr[:, -2:] + off
+        with np.errstate(invalid="ignore", over="ignore"):
+            solved = _inverse_pairs(D) @ np.concatenate([across, g[..., None]], axis=2)
+            along, step = solved[..., :-1], solved[..., -1]
+            JtJ = blocks.JtJ[:, :-2, :-2] - across.transpose(0, 2, 1) @ along
+            Jtr = blocks.Jtr[:, :-2] - np.einsum("nsp,ns->np", along, g)
+        belief = 0.5 * np.sum(((self.now - self.mean) / self.error) ** 2, axis=1)
+        return Reduced(JtJ, Jtr, blocks.cost + belief, along, step)
+
+    def profile(
+        self, k: int, J: np.ndarray, weight: np.ndarray, errors: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Derivatives of one stretch as its start follows the paths.
+
+        Args:
+            k: the stretch.
+            J: by paths and start, (rows, paths + 2).
+            weight: of the rows.
+            errors: weighted, of the rows.
+
+        Returns:
+            (derivatives by paths; what the belief about the start adds to the curvature; the score of the
+            stretch; how many numbers its start took).
+        """
+        precision = np.diag(1.0 / self.error[k] ** 2)
+        paths, start = J[:, :-2], J[:, -2:]
+        own = (start * weight[:, None]).T @ start
+        D = np.linalg.inv(own + precision)
+        along = D @ ((start * weight[:, None]).T @ paths)
+        off = start.T @ (weight * errors) + precision @ (self.now[k] - self.mean[k])
+        score = paths.T @ (weight * errors) - along.T @ off
+        return paths - start @ along, along.T @ precision @ along, score, float(np.trace(D @ own))
+
+
+def _inverse_pairs(D: np.ndarray) -> np.ndarray:
+    """Inverses of matrices of two rows, (n, 2, 2)."""
+    a, b, c, d = D[:, 0, 0], D[:, 0, 1], D[:, 1, 0], D[:, 1, 1]
+    swapped = np.stack([np.stack([d, -b], axis=1), np.stack([-c, a], axis=1)], axis=1)
+    return swapped / (a * d - b * c)[:, None, None]
