@@ -209,8 +209,15 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     if after is not None:
         after = of_joint(after, options.joint)
         actuator = after.actuator
-    say = options.progress or (lambda text, share: None)
-    seconds = options.seconds or SECONDS
+    actuator = with_planned_friction(actuator, options.friction, fitted=after is not None)
+    return _plan_joint(actuator, bench, after, options)
+
+
+plan = takes(PlanOptions)(run_plan)
+
+
+def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, options: PlanOptions) -> Plan:
+    """On a bench, or as one joint of a robot."""
     others: dict[str, Track] = {}
     limits, findings, rig = options.limits or SafetyLimits(), list[Finding](), True
     if isinstance(bench, Robot):
@@ -220,9 +227,8 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     else:
         options.check("bench", bench_name(bench))
     _check_bench(bench)
-    actuator = with_planned_friction(actuator, options.friction, fitted=after is not None)
     limits = positions(limits)
-    say("simulating every motion", 0.0)
+    options.say("simulating every motion", 0.0)
     look, feasible, heat = find_candidates(
         actuator,
         bench,
@@ -235,9 +241,9 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     )
     before = known_precision(look, after)
     xs = look.draws(N_DRAWS, options.seed)
-    say("choosing", 0.5)
+    options.say("choosing", 0.5)
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
-    budget = Budget(costs, np.array([seconds, *[heat.most] * len(heat.of)]))
+    budget = Budget(costs, np.array([options.seconds or SECONDS, *[heat.most] * len(heat.of)]))
     targets = several(options.target)
     order = choose(choice_of(look, feasible, xs, before, wanted_places(look, targets)), budget)
     picked = [feasible[k] for k in order]
@@ -246,16 +252,13 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     rows = expect(look, errors, look.relative(look.problem.first, inverse(before)))
     untold = [p.path for p in rows if not p.determined]
     if untold:
-        say("looking for what tells more", 0.8)
+        options.say("looking for what tells more", 0.8)
         found = find_alternatives(
             look, picked, before, {p.path: p.relative_error for p in rows}, untold, limits
         )
         rows = [replace(p, remedy=found.get(p.path, "")) for p in rows]
     findings += _findings(rows, look, limits)
     return _plan_of(look, picked, rows, findings, limits, others, targets)
-
-
-plan = takes(PlanOptions)(run_plan)
 
 
 def _check_given(actuator: Any, bench: Any, seconds: float | None) -> None:

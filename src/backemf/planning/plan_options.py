@@ -101,6 +101,11 @@ class PlanOptions(Options):
 
     situation: ClassVar[str] = "the servo carries a {}"
 
+    def say(self, text: str, share: float) -> None:
+        """Tell whoever watches what is being done, and which share of it is."""
+        if self.progress is not None:
+            self.progress(text, share)
+
     joint: str = option(
         default="", help="One joint of the robot; all of them unless given.", applies_to=ROBOT
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..datasheets.datasheet import Datasheet
-from ..errors import InvalidValue, UnknownName
+from ..errors import InvalidValue
 from ..findings import Finding, finding
 from ..identify.parameters import FreeParameters, Parameter, default_paths, priors
 from ..identify.plants.robot_plant import ALIKE, lossless
@@ -146,17 +146,7 @@ def group_errors(parts: Sequence[JointPlan]) -> list[np.ndarray]:
     Returns:
         For each joint, in the order of its numbers.
     """
-    rows, places = list[Parameter](), list[list[int]]()
-    for part in parts:
-        mine = []
-        for k, q in enumerate(part.look.problem.free.parameters):
-            if part.is_shared(k) and places:
-                mine.append(places[0][k])
-                continue
-            like = 0.0 if q.stated or q.signed is not None or part.is_shared(k) else ALIKE
-            mine.append(len(rows))
-            rows.append(replace(q, group=part.station.joint, alike=like, family="servo"))
-        places.append(mine)
+    rows, places = _group_numbers(parts)
     before = FreeParameters(tuple(rows)).precision
     for part, mine in zip(parts, places, strict=True) if parts[0].after else ():
         new = [k for k in range(len(mine)) if places[0] is mine or not part.is_shared(k)]
@@ -177,6 +167,22 @@ def group_errors(parts: Sequence[JointPlan]) -> list[np.ndarray]:
     return [np.sqrt(np.mean(some, axis=0) + LEFT**2) for some in squares]
 
 
+def _group_numbers(parts: Sequence[JointPlan]) -> tuple[list[Parameter], list[list[int]]]:
+    """(the numbers of all joints, shared ones once; where each joint's are among them)."""
+    rows, places = list[Parameter](), list[list[int]]()
+    for part in parts:
+        mine = []
+        for k, q in enumerate(part.look.problem.free.parameters):
+            if part.is_shared(k) and places:
+                mine.append(places[0][k])
+                continue
+            like = 0.0 if q.stated or q.signed is not None or part.is_shared(k) else ALIKE
+            mine.append(len(rows))
+            rows.append(replace(q, group=part.station.joint, alike=like, family="servo"))
+        places.append(mine)
+    return rows, places
+
+
 def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: PlanOptions) -> Plan:
     """Design motions for every joint of a robot, and say what errors to expect of each.
 
@@ -193,25 +199,15 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
         InvalidValue: a joint has no room to move, or nothing fits into the time.
     """
     scene = _scene(actuator, robot, after, options)
-    say = options.progress or (lambda text, share: None)
-    say("postures", 0.0)
+    options.say("postures", 0.0)
     postures = scene.draw(options.seed)
-    seconds = options.seconds or SECONDS
-    n = len(scene.joints)
-    stations = []
+    n, stations = len(scene.joints), list[JointStation]()
     for k, joint in enumerate(scene.joints):
-        say(f"a posture for {joint}", 0.15 * k / n)
+        options.say(f"a posture for {joint}", 0.15 * k / n)
         stations.append(find_station(scene, joint, postures))
     scene = _with_rotors(scene, stations)
-    share = TOGETHER if n > 1 else 0.0
-    at_once = together(scene, postures, round(0.5 * share * seconds, 3)) if share else []
-    each = (seconds - sum(motion.duration for motion in at_once)) / n
-    recordings: list[Motion] = []
-    for k, station in enumerate(stations):
-        say(f"motions of {station.joint}", 0.15 + 0.35 * k / n)
-        recordings += _recordings(scene, station, each, options)
-    recordings += at_once
-    say("what the motions tell", 0.5)
+    recordings, at_once = _all_recordings(scene, stations, postures, options)
+    options.say("what the motions tell", 0.5)
     parts = [_joint_plan(scene, station, recordings, options, after) for station in stations]
     if wild := {name for part in parts for name in _beyond_limits(scene, part)}:
         recordings = [motion for motion in recordings if motion.name not in wild or motion not in at_once]
@@ -220,24 +216,26 @@ def plan_robot(actuator: Actuator, robot: Robot, after: Fit | None, options: Pla
     return _assemble(scene, parts, ordered, options)
 
 
+def _all_recordings(
+    scene: RobotScene, stations: Sequence[JointStation], postures: np.ndarray, options: PlanOptions
+) -> tuple[list[Motion], list[Motion]]:
+    """(all recordings, those of them in which the joints move at once)."""
+    seconds, n = options.seconds or SECONDS, len(stations)
+    at_once = together(scene, postures, round(0.5 * TOGETHER * seconds, 3)) if n > 1 else []
+    each = (seconds - sum(motion.duration for motion in at_once)) / n
+    recordings: list[Motion] = []
+    for k, station in enumerate(stations):
+        options.say(f"motions of {station.joint}", 0.15 + 0.35 * k / n)
+        recordings += _recordings(scene, station, each, options)
+    return [*recordings, *at_once], at_once
+
+
 def _scene(actuator: Actuator, robot: Robot, after: Fit | None, options: PlanOptions) -> RobotScene:
     """The robot where it stands, and who moves."""
-    words = [word.strip() for text in several(options.joints) for word in text.split(",")]
-    usual = [joint.name for joint in robot.joints if not joint.tool and joint.motion == "rotary"]
-    names = [word for word in words if word] or usual
+    names, actuators = _wanted_joints(robot, options), dict[str, Actuator]()
     for name in names:
-        if name not in robot.names:
-            raise UnknownName(f"joint of {robot.name}", name, robot.names)
-    if not names:
-        raise InvalidValue(f"{robot.name} has no joint that turns; expected one at least")
-    fits = {name: of_joint(after, name) for name in names} if after is not None else {}
-    actuators = {
-        name: with_planned_friction(
-            fits[name].actuator if name in fits else actuator, options.friction, fitted=after is not None
-        )
-        for name in names
-    }
-    actuators = {name: lossless(one) for name, one in actuators.items()}
+        one = actuator if after is None else of_joint(after, name).actuator
+        actuators[name] = lossless(with_planned_friction(one, options.friction, fitted=after is not None))
     limits = options.limits or SafetyLimits()
     sheet = options.prior if isinstance(options.prior, Datasheet) else None
     amperes = None if sheet is None else sheet_current(sheet)
@@ -250,6 +248,16 @@ def _scene(actuator: Actuator, robot: Robot, after: Fit | None, options: PlanOpt
     )
 
 
+def _wanted_joints(robot: Robot, options: PlanOptions) -> list[str]:
+    """Those that were named, or all that turn but grippers."""
+    words = [word.strip() for text in several(options.joints) for word in text.split(",")]
+    usual = [joint.name for joint in robot.joints if not joint.tool and joint.motion == "rotary"]
+    names = [robot.joint(word).name for word in words if word] or usual
+    if not names:
+        raise InvalidValue(f"{robot.name} has no joint that turns; expected one at least")
+    return names
+
+
 def _with_rotors(scene: RobotScene, stations: Sequence[JointStation]) -> RobotScene:
     """With one rotor inertia to start from where nobody says any: such servos move the heaviest joint too."""
     load = max(float(np.min(station.bench.inertia_at({}))) for station in stations)
@@ -260,7 +268,7 @@ def _with_rotors(scene: RobotScene, stations: Sequence[JointStation]) -> RobotSc
     return replace(scene, actuators=actuators)
 
 
-def _seen(actuator: Actuator, options: PlanOptions) -> dict[str, Any]:
+def _look_keywords(actuator: Actuator, options: PlanOptions) -> dict[str, Any]:
     """Keywords of `outlook` for a joint of a robot: a fit of robots does not look at currents."""
     paths = default_paths(actuator)
     paths += ["drive.firmware_gain"] * ("drive.firmware_gain" in priors(actuator, options.prior))
@@ -287,7 +295,7 @@ def _recordings(
     )
     actuator = scene.actuators[joint]
     look, feasible, heat = find_candidates(
-        actuator, station.bench, limits, joint, coasts=False, **_seen(actuator, options)
+        actuator, station.bench, limits, joint, coasts=False, **_look_keywords(actuator, options)
     )
     lasts = [look.motions[k].duration + _seam(look.motions[k], joint) for k in feasible]
     costs = np.vstack([lasts, heat.of[:, feasible]])
@@ -338,7 +346,7 @@ def _joint_plan(
         bench = joint_bench(robot, joint, by_name(robot, stands))
         benches.append(bench if bench.kind == station.bench.kind else station.bench)
     actuator = scene.actuators[joint]
-    seen = _seen(actuator, options)
+    seen = _look_keywords(actuator, options)
     look = outlook(actuator, station.bench, mine, joint=joint, benches=benches, **seen)
     before = known_precision(look, None if after is None else of_joint(after, joint))
     xs = look.draws(N_DRAWS, options.seed)
@@ -407,29 +415,12 @@ def _assemble(
     here = by_name(scene.robot, scene.home)
     if problems := list(arm_problems(scene.robot, played, here, scene.table)):
         raise InvalidValue("\n".join(problems))
-    groups: dict[object, list[JointPlan]] = {}
-    for part in parts:
-        equal = (scene.robot.joint(part.station.joint).group, part.look.problem.free.names)
-        groups.setdefault(equal, []).append(part)
-    errors = {
-        part.station.joint: expected
-        for equals in groups.values()
-        for part, expected in zip(equals, group_errors(equals), strict=True)
-    }
-    say = options.progress or (lambda text, share: None)
-    stated = rehearse(
-        scene.robot, scene.actuators, motions, options, lambda text, share: say(text, 0.6 + 0.4 * share)
-    )
-    rows, foreseen = list[ExpectedParameter](), []
-    for part in parts:
-        joint = part.station.joint
-        known = part.look.relative(part.look.problem.first, inverse(part.before))
-        for row in expect(part.look, errors[joint], known):
-            error = max(row.relative_error, _beside(stated.get((joint, row.path), 0.0), row.before))
-            rows.append(replace(row, joint=joint, relative_error=error))
-        foreseen += [
-            replace(foresee(part.look, k, numbered[name]), joint=joint) for k, name in enumerate(part.motions)
-        ]
+    rows = list(_expect_joints(scene, parts, motions, options))
+    foreseen = [
+        replace(foresee(part.look, k, numbered[name]), joint=part.station.joint)
+        for part in parts
+        for k, name in enumerate(part.motions)
+    ]
     ends = [
         (_posture_at(scene, motion, 0.0), _posture_at(scene, motion, motion.duration)) for motion in motions
     ]
@@ -445,6 +436,35 @@ def _assemble(
         bench=scene.robot,
         ways=ways,
     )
+
+
+def _expect_joints(
+    scene: RobotScene, parts: Sequence[JointPlan], motions: Sequence[Motion], options: PlanOptions
+) -> Iterator[ExpectedParameter]:
+    """Every number of every joint, as unsure as its encoder leaves it or as a fit of a rehearsal says,
+    whichever is more."""
+    groups: dict[object, list[JointPlan]] = {}
+    for part in parts:
+        equal = (scene.robot.joint(part.station.joint).group, part.look.problem.free.names)
+        groups.setdefault(equal, []).append(part)
+    errors = {
+        part.station.joint: expected
+        for equals in groups.values()
+        for part, expected in zip(equals, group_errors(equals), strict=True)
+    }
+    stated = rehearse(
+        scene.robot,
+        scene.actuators,
+        motions,
+        options,
+        lambda text, share: options.say(text, 0.6 + 0.4 * share),
+    )
+    for part in parts:
+        joint = part.station.joint
+        known = part.look.relative(part.look.problem.first, inverse(part.before))
+        for row in expect(part.look, errors[joint], known):
+            error = max(row.relative_error, _beside(stated.get((joint, row.path), 0.0), row.before))
+            yield replace(row, joint=joint, relative_error=error)
 
 
 def _beside(error: float, before: float) -> float:
@@ -476,24 +496,28 @@ def _findings(
             for one in cut
         )
         yield finding("less_room", f"{words}, as the model has it.", "another --posture may leave more room")
-    untold: dict[str, list[ExpectedParameter]] = {}
-    for row in rows:
-        if not row.determined:
-            untold.setdefault(row.path, []).append(row)
-    if untold:
-        said = "; ".join(
-            f"{path} of {'any joint' if len(some) == len(parts) else ', '.join(r.joint for r in some)}"
-            for path, some in untold.items()
-        )
-        worst = {path: max(min(r.relative_error, 1e9) for r in some) for path, some in untold.items()}
-        remedy = "more --seconds, a heavier hand, another --posture; or a datasheet or a reading that says it"
-        yield finding("untold", f"these motions will not tell {said}.", remedy, **worst)
+    yield from _open_numbers(rows, len(parts))
     if scene.limits.temperature is not None and any(
         "winding_temperature" not in part.look.problem.system.states for part in parts
     ):
         text = "the model does not know how the winding warms up, so the plan does not look at temperature."
         remedy = f"the recorder watches it and ends at {scene.limits.temperature:g} degC"
         yield finding("temperature_not_modelled", text, remedy)
+
+
+def _open_numbers(rows: Sequence[ExpectedParameter], n_joints: int) -> Iterator[Finding]:
+    """Numbers that stay open, and of which joints."""
+    untold: dict[str, list[ExpectedParameter]] = {}
+    for row in (row for row in rows if not row.determined):
+        untold.setdefault(row.path, []).append(row)
+    if untold:
+        said = "; ".join(
+            f"{path} of {'any joint' if len(some) == n_joints else ', '.join(r.joint for r in some)}"
+            for path, some in untold.items()
+        )
+        worst = {path: max(min(r.relative_error, 1e9) for r in some) for path, some in untold.items()}
+        remedy = "more --seconds, a heavier hand, another --posture; or a datasheet or a reading that says it"
+        yield finding("untold", f"these motions will not tell {said}.", remedy, **worst)
 
 
 def _can_touch(robot: Robot) -> bool:

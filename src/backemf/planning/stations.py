@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..logs.robot import Robot
-from ..mujoco.robot.robot_motion import first_touch, joint_bench, room, static_loads
+from ..mujoco.robot.robot_motion import Room, first_touch, joint_bench, room, static_loads
 from ..physics.actuator import Actuator
 from ..physics.bench import Bench
 from ..physics.joint_law import JointLaw
@@ -141,10 +141,9 @@ def find_station(scene: RobotScene, joint: str, postures: np.ndarray) -> JointSt
     stations, least = list[tuple[float, JointStation]](), ""
     for k in dict.fromkeys([*best, 0]):
         free = room(scene.robot, joint, by_name(scene.robot, postures[k]), scene.table)
-        a = max(low, free.low + CLEAR) if free.below and free.low is not None else low
-        b = min(high, free.high - CLEAR) if free.above and free.high is not None else high
+        a, b = _inside(free, low, high)
         reach = min(REACH, 0.5 * (b - a))
-        cut = " and ".join(words for words in (free.below, free.above) if words)
+        cut = " and ".join(filter(None, (free.below, free.above)))
         if 2.0 * reach < NARROW:
             least = f"{max(b - a, 0.0):.2f} rad{f', since {cut}' if cut else ''}"
             continue
@@ -154,15 +153,27 @@ def find_station(scene: RobotScene, joint: str, postures: np.ndarray) -> JointSt
         station = JointStation(joint, posture, reach, benches[k], cut if reach < REACH else "")
         stations.append((worth(k, centre, reach), station))
     for _, station in sorted(stations, key=lambda one: one[0], reverse=True):
-        ends = station.posture + np.outer([-station.reach, station.reach], np.eye(len(scene.home))[place])
-        path = np.vstack([straight_way(scene.home, station.posture), straight_way(*ends)])
-        if scene.holds(straight_way(*ends)).all() and scene.is_free(path):
+        if _is_fit(scene, station):
             return station
     raise InvalidValue(
         f"{joint} has no room to move from where the robot stands"
         f" ({least or 'every way that was tried touches something or is too heavy to hold'});"
         " move the robot elsewhere (--posture, --table), or leave the joint out (--joints)"
     )
+
+
+def _inside(free: Room, low: float, high: float) -> tuple[float, float]:
+    """A range at a distance from what would touch beyond it [rad]."""
+    low = max(low, free.low + CLEAR) if free.below and free.low is not None else low
+    return low, min(high, free.high - CLEAR) if free.above and free.high is not None else high
+
+
+def _is_fit(scene: RobotScene, station: JointStation) -> bool:
+    """Whether the way there is free, and what the joint does there free and light enough."""
+    place = scene.robot.place(station.joint)
+    ends = station.posture + np.outer([-station.reach, station.reach], np.eye(len(scene.home))[place])
+    path = np.vstack([straight_way(scene.home, station.posture), straight_way(*ends)])
+    return bool(scene.holds(straight_way(*ends)).all()) and scene.is_free(path)
 
 
 def by_name(robot: Robot, posture: np.ndarray) -> dict[str, float]:
