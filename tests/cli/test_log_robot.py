@@ -40,7 +40,7 @@ def test_a_table_shows_joints_and_channels(files):
     path, model = files
     text = runner(log_command)(path, "--robot", model)
     (line,) = [row for row in text.splitlines() if row.startswith("elbow  ")]
-    assert line.split() == ["elbow", "elbow.position", "elbow.target", "-", *line.split()[4:]]
+    assert line.split() == ["elbow", "*.position", "*.target", "-", *line.split()[4:]]
     assert line.split()[-3:] == ["-2", "..", "2"]
     (line,) = [row for row in text.splitlines() if row.startswith("wrist  ")]
     assert "no channel" in line

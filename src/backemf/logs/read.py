@@ -247,6 +247,12 @@ def _look_at(
 def find(*paths: str | os.PathLike[str], episodes: str | None = None) -> list[Path]:
     """The files and datasets that paths, folders and patterns stand for, each once, in order; with
     `episodes`, "0-5,8", these of each dataset."""
+    matched = _matching(*paths)
+    return matched if episodes is None else [lerobot.name_episodes(path, episodes) for path in matched]
+
+
+def _matching(*paths: str | os.PathLike[str]) -> list[Path]:
+    """The files and datasets alone."""
     if not paths:
         raise ReadError('nothing to read; expected files, folders or patterns such as "logs/*.json"')
     matched: dict[Path, None] = {}
@@ -269,7 +275,7 @@ def find(*paths: str | os.PathLike[str], episodes: str | None = None) -> list[Pa
         if not files:
             raise ReadError(problem)
         matched.update(dict.fromkeys(files))
-    return list(matched) if episodes is None else [lerobot.name_episodes(p, episodes) for p in matched]
+    return list(matched)
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -296,5 +296,5 @@ def test_episodes_are_named_behind_the_set(dataset, tmp_path):
     assert [log.name for log in be.read(f"{folder}#0-1", **told)] == ["set/0", "set/1"]
     with pytest.raises(be.BackemfError, match="there is no episode 7; those are there: 0-1"):
         be.read(f"{folder}#1,7", **told)
-    with pytest.raises(be.BackemfError, match="#last names no episodes; expected numbers and ranges"):
+    with pytest.raises(be.BackemfError, match="'last' names no episodes; expected numbers and ranges"):
         be.read(f"{folder}#last", **told)

@@ -201,6 +201,9 @@ def why_no_ground(
         recordings: of it, looked at together.
         actuators: by joint.
         delays: by joint, the moment at which commands count [s].
+
+    Returns:
+        The reason; empty where there is a plane.
     """
     _, _, felt = with_contact(robot, recordings, actuators, delays, None)
     there = [one.clearance for one in recordings if one.clearance is not None]

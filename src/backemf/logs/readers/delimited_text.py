@@ -276,6 +276,10 @@ def _without_lists(path: Path, encoding: str) -> list[str]:
     split = [cells(row.text, table.separator) for row in rows]
     widths, words = list_cells.widths_of([row for row in split[table.first :] if len(row) == table.width])
     lines = []
+
+    def write(row_cells: list[str]) -> str:
+        return separator.join(f'"{cell}"' if separator in cell else cell for cell in row_cells)
+
     for k, (row, row_cells) in enumerate(zip(rows, split, strict=True)):
         if k == table.header_line:
             row_cells = list_cells.spread_names(table.header, widths, words)
@@ -287,7 +291,7 @@ def _without_lists(path: Path, encoding: str) -> list[str]:
         else:
             row_cells = list_cells.spread_cells(row_cells, widths, k + 1)
             row_cells = [cell.replace(".", table.decimal) for cell in row_cells]
-        lines.append(separator.join(f'"{cell}"' if separator in cell else cell for cell in row_cells))
+        lines.append(write(row_cells))
     return lines
 
 

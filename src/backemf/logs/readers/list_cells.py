@@ -39,7 +39,7 @@ class ListedLine:
 
 def may_hold(lines: Sequence[str]) -> bool:
     """Whether any of these lines has a list of numbers in a cell."""
-    return any(_listed(line) != line for line in lines if "[" in line or '"' in line)
+    return any(_mark_lists(line) != line for line in lines if "[" in line or '"' in line)
 
 
 def _elements(inside: str) -> list[str]:
@@ -48,10 +48,10 @@ def _elements(inside: str) -> list[str]:
     return [one.strip() for one in re.split(r"[,;\s]+", bare) if one.strip()]
 
 
-def _listed(line: str) -> str:
+def _mark_lists(line: str) -> str:
     """A line with every list in it as one cell, its elements apart by `APART`."""
 
-    def bracketed(match: re.Match[str]) -> str:
+    def mark_bracketed(match: re.Match[str]) -> str:
         found, begins_cell = _elements(match["inside"]), not match["front"] or match["front"].strip()
         numeric = bool(found) and all(map(_NUMBER.match, found))
         # one word in brackets is a unit, and behind a blank only numbers are sure to be a cell
@@ -59,15 +59,15 @@ def _listed(line: str) -> str:
         good = good or (len(found) > 1 and begins_cell)
         return match["front"] + APART + APART.join(found) if good else match[0]
 
-    def quoted(match: re.Match[str]) -> str:
+    def mark_quoted(match: re.Match[str]) -> str:
         found = _elements(match["inside"])
         good = len(found) >= FEWEST and all(map(_NUMBER.match, found))
         return APART + APART.join(found) if good else match[0]
 
     previous = ""
     while previous != line:  # lists side by side share the separator between them
-        previous, line = line, _LIST.sub(bracketed, line)
-    return _QUOTED.sub(quoted, line)
+        previous, line = line, _LIST.sub(mark_bracketed, line)
+    return _QUOTED.sub(mark_quoted, line)
 
 
 def join(lines: Sequence[str]) -> list[ListedLine]:
@@ -79,7 +79,7 @@ def join(lines: Sequence[str]) -> list[ListedLine]:
         line, n = lines[k].rstrip("\r\n"), 1
         while line.count("[") > line.count("]") and n < LONGEST and k + n < len(lines):
             line, n = f"{line} {lines[k + n].strip()}", n + 1
-        text = _listed(line)
+        text = _mark_lists(line)
         joined.append(ListedLine(text, re.sub(f"{APART}[^,;\t| ]*", _stand_in, text)))
         joined += [ListedLine("", "")] * (n - 1)
         k += n
@@ -113,6 +113,9 @@ def spread_cells(row: Sequence[str], widths: Mapping[int, int], line: int) -> li
         widths: elements of each column of lists.
         line: its number in the file, from 1.
 
+    Returns:
+        The cells.
+
     Raises:
         ReadError: a list has another number of elements than those above it.
     """
@@ -135,7 +138,16 @@ def spread_names(
     header: Sequence[str], widths: Mapping[int, int], words: Mapping[int, Sequence[str]]
 ) -> list[str]:
     """Names of the columns: a list's elements are `name.0`, or by the words of another list of this length:
-    `position.elbow`."""
+    `position.elbow`.
+
+    Args:
+        header: names in the file.
+        widths: elements of each column of lists of numbers, by place.
+        words: those of each column of lists of words, by place.
+
+    Returns:
+        A name for each column.
+    """
     names: list[str] = []
     for j, name in enumerate(header):
         if j not in widths:
