@@ -154,7 +154,7 @@ def drawn_tests(measured: Characterization) -> list[dict[str, Any]]:
         taken = _taken_by_friction(measured, shown, held, slope)
         if taken is not None and s.run.slow:
             thin = _thin(len(taken))
-            rows[-1]["line"] = {"velocity": _rounded(v[thin]), "effort": _rounded(taken[thin])}
+            rows[-1]["line"] = {"velocity": _six_digits(v[thin]), "effort": _six_digits(taken[thin])}
     return rows
 
 
@@ -181,7 +181,7 @@ def _thin(n: int) -> slice:
     return slice(None, None, max(1, n // _POINTS))
 
 
-def _rounded(values: np.ndarray) -> list[float]:
+def _six_digits(values: np.ndarray) -> list[float]:
     return [float(f"{x:.6g}") for x in values]
 
 
@@ -190,5 +190,5 @@ def _plain(
 ) -> dict[str, Any]:
     """One signal of a test for a screen."""
     thin = _thin(len(time))
-    own = {"unit": unit, "time": _rounded(time[thin] - begin), "measured": _rounded(values[thin])}
-    return own if predicted is None else {**own, "predicted": _rounded(predicted[thin])}
+    own = {"unit": unit, "time": _six_digits(time[thin] - begin), "measured": _six_digits(values[thin])}
+    return own if predicted is None else {**own, "predicted": _six_digits(predicted[thin])}
