@@ -149,7 +149,7 @@ def drawn_tests(measured: Characterization) -> list[dict[str, Any]]:
             "acceleration": (f"{short}/s^2", t, bend, slope),
             "residual": (f"{short}/s", t, v - shown.velocity / size, None),
         }
-        plain = {name: _plain(*given, begin) for name, given in signals.items() if len(given[1]) > 1}
+        plain = {name: _plain(begin, *given) for name, given in signals.items() if len(given[1]) > 1}
         rows.append({"name": _title(s.run.test, part), "slow": s.run.slow, "signals": plain})
         taken = _taken_by_friction(measured, shown, held, slope)
         if taken is not None and s.run.slow:
@@ -186,7 +186,7 @@ def _six_digits(values: np.ndarray) -> list[float]:
 
 
 def _plain(
-    unit: str, time: np.ndarray, values: np.ndarray, predicted: np.ndarray | None, begin: float
+    begin: float, unit: str, time: np.ndarray, values: np.ndarray, predicted: np.ndarray | None
 ) -> dict[str, Any]:
     """One signal of a test for a screen."""
     thin = _thin(len(time))
