@@ -20,7 +20,7 @@ from .workspace import JobLimits, Project, Workspace, fresh, keep, now, wall
 
 OVER = ("done", "failed", "stopped", "interrupted")
 """States in which a job stays."""
-KIND_SECONDS = dict.fromkeys(("fit", "record", "virtual"), 60.0)
+KIND_SECONDS: dict[str, float] = {"fit": 60.0, "record": 60.0, "virtual": 60.0}
 """What a command has after it was asked to stop [s]: a fit keeps the best so far, a servo is let go."""
 AT_ONCE = 1.0
 """The same for all others [s]."""

@@ -149,12 +149,12 @@ def drawn_tests(measured: Characterization) -> list[dict[str, Any]]:
             "acceleration": (f"{short}/s^2", t, bend, slope),
             "residual": (f"{short}/s", t, v - shown.velocity / size, None),
         }
-        plain = {name: _plain(*given, begin) for name, given in signals.items() if len(given[1]) > 1}
+        plain = {name: _plain(begin, *given) for name, given in signals.items() if len(given[1]) > 1}
         rows.append({"name": _title(s.run.test, part), "slow": s.run.slow, "signals": plain})
         taken = _taken_by_friction(measured, shown, held, slope)
         if taken is not None and s.run.slow:
             thin = _thin(len(taken))
-            rows[-1]["line"] = {"velocity": _rounded(v[thin]), "effort": _rounded(taken[thin])}
+            rows[-1]["line"] = {"velocity": _six_digits(v[thin]), "effort": _six_digits(taken[thin])}
     return rows
 
 
@@ -181,14 +181,14 @@ def _thin(n: int) -> slice:
     return slice(None, None, max(1, n // _POINTS))
 
 
-def _rounded(values: np.ndarray) -> list[float]:
+def _six_digits(values: np.ndarray) -> list[float]:
     return [float(f"{x:.6g}") for x in values]
 
 
 def _plain(
-    unit: str, time: np.ndarray, values: np.ndarray, predicted: np.ndarray | None, begin: float
+    begin: float, unit: str, time: np.ndarray, values: np.ndarray, predicted: np.ndarray | None
 ) -> dict[str, Any]:
     """One signal of a test for a screen."""
     thin = _thin(len(time))
-    own = {"unit": unit, "time": _rounded(time[thin] - begin), "measured": _rounded(values[thin])}
-    return own if predicted is None else {**own, "predicted": _rounded(predicted[thin])}
+    own = {"unit": unit, "time": _six_digits(time[thin] - begin), "measured": _six_digits(values[thin])}
+    return own if predicted is None else {**own, "predicted": _six_digits(predicted[thin])}

@@ -121,8 +121,7 @@ def _log_ratio(y: Scalar) -> Scalar:
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismSystem:
-    """What `System` is for an actuator on a bench:
-    the names of the numbers, the step and what can be seen."""
+    """What `System` is for an actuator on a bench: names of the numbers, the step, what can be seen."""
 
     mechanism: Mechanism
     inputs: tuple[str, ...] = ("effort",)
@@ -181,8 +180,7 @@ class MechanismSystem:
 
 @functools.cache
 def mechanism_kernels(turning: bool) -> Kernels:
-    """The loops of a mechanism; `turning` is an arm, whose gravity changes with its angle.
-    Every gain and the start are free."""
+    """The loops of a mechanism, every gain and the start free; `turning`: an arm, with an angle's gravity."""
     arm = {"gravity_cosine": 1.0, "gravity_sine": 1.0} if turning else {}
     system = MechanismSystem(mechanism=Mechanism(effort_per_acceleration=1.0, **arm))
     return kernels(system, free=tuple(system.parameters), start=system.states)
@@ -302,6 +300,12 @@ DELAY_ASSUMED = 0.02
 """Standard error of the delay, about 0, where no step tells it [s]."""
 
 
+def _ramp_lead(segments: Sequence[Segment], at: int) -> tuple[int | None, float]:
+    """(place of a ramp's lead among the unknowns, what it is about [s]); none without both kinds of test."""
+    steps = [float(np.median(np.diff(s.time))) for s in segments if s.run.slow]
+    return at if 0 < len(steps) < len(segments) else None, 0.25 * float(np.median(steps)) if steps else 0.0
+
+
 class MechanismModel:
     """Unknowns -> weighted residuals and their derivatives.
 
@@ -318,17 +322,15 @@ class MechanismModel:
         self.n = at = len(self.names)
         self.has_position = any(len(s.position) for s in segments)
         self.uses_velocity = [not (s.derived and len(s.position)) for s in segments]
-        self.i_dv, self.i_dp, self.i_w, self.i_lead = None, None, None, None
+        self.i_dv, self.i_dp, self.i_w = None, None, None
         if any(self.uses_velocity):
             self.i_dv, at = at, at + 1
         if self.has_position:
             self.i_dp, at = at, at + 1
         if averaged:
             self.i_w, at = at, at + 1
-        ramps = [float(np.median(np.diff(s.time))) for s in segments if s.run.slow]
-        self.lead = 0.25 * float(np.median(ramps)) if ramps else 0.0
-        if ramps and len(ramps) < len(segments):
-            self.i_lead, at = at, at + 1
+        self.i_lead, self.lead = _ramp_lead(segments, at)
+        at += self.i_lead is not None
         self.i_v0: list[int | None] = []
         self.i_p0: list[int | None] = []
         for s in segments:
@@ -500,8 +502,7 @@ class MechanismModel:
         return p - np.repeat(means, counts, axis=0)
 
     def cut(self, length: float) -> None:
-        """Compare position in pieces of this many seconds,
-        so that a slow drift does not outweigh everything."""
+        """Compare position in pieces of this many seconds, so that a slow drift does not outweigh all."""
         for k, s in enumerate(self.segments):
             if len(s.position):
                 number = np.floor((s.position_time - s.position_time[0]) / length)

@@ -158,8 +158,7 @@ def physics(
             resistance = gains.kA * line.K_t / inertia
             findings += _compare_resistance(resistance, m)
     linear = UNITS[measured.units][1] in LENGTHS
-    slides = measured.mechanism in ("drivetrain", "elevator")
-    usual = PLAUSIBLE.get(measured.mechanism) if slides == linear else None
+    usual = _plausible(measured.mechanism, linear)
     findings += _compare_inertia(back.inertia, rotors, usual, "kg" if linear else "kg m^2")
     kG = values.get("kG")
     return Physics(
@@ -173,6 +172,12 @@ def physics(
         linear=linear,
         plausible=usual,
     )
+
+
+def _plausible(mechanism: str, linear: bool) -> tuple[float, float] | None:
+    """Between what such a mechanism's mass or inertia is, where it is of its usual kind."""
+    slides = mechanism in ("drivetrain", "elevator")
+    return PLAUSIBLE.get(mechanism) if slides == linear else None
 
 
 def _compare(kV: float, predicted: float, measured: Characterization) -> list[Finding]:
@@ -314,7 +319,7 @@ _WIDTH = 77
 """Columns of a terminal, less a mark of comment."""
 
 
-class Row(NamedTuple):
+class ConstantRow(NamedTuple):
     """One constant."""
 
     name: str
@@ -360,26 +365,12 @@ def constants(
         UnknownName: there is no such language, season or mechanism.
         MissingValue: none of the gains is determined.
     """
-    for kind, given, valid in (
-        ("language", language, LANGUAGES),
-        ("mechanism", mechanism, _CLASSES),
-        ("season", season, SEASONS),
-    ):
-        if given not in valid:
-            raise UnknownName(kind, given, valid)
-    if set(gains.values()) <= {None}:
-        raise MissingValue("none of the gains is determined, so that there is nothing to write")
+    _check_names(gains, mechanism, language, season)
     simulation, written = simulation or {}, LANGUAGES[language]
-    usual = {"kV": "V/(rad/s)", "kA": "V/(rad/s^2)", "offset": "rad"}
-    told = {name: (units or {}).get(name) or usual.get(name, "V") for name in gains}
-    match = _RATE.match(told.get("kV", ""))
-    distance = match[2] if match else "rad"
-    size = _SIZES[distance][0] if mechanism == "arm" else 1.0
-    rows = [_gain_row(name, value, told[name], size) for name, value in gains.items()]
-    rows += _loop_rows(feedback or {}, controller, "rad" if mechanism == "arm" else distance, size)
-    rows += [Row(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
+    rows, distance = _gain_rows(gains, units or {}, mechanism, feedback or {}, controller)
+    rows += [ConstantRow(f"k_{name}", value, unit) for name, (value, unit) in simulation.items()]
     known = {"kind": _CLASSES[mechanism], "gains": "", "motion": "", "meters": "", **written.places[season]}
-    notes_of, made = _object(rows, mechanism, written, known, "rad" if mechanism == "arm" else distance)
+    notes_of, made = _object(rows, mechanism, written, known, distance)
     plant = _plant(simulation, mechanism, motor, n_motors, language, season)
     comments = [
         *notes.splitlines(),
@@ -394,19 +385,48 @@ def constants(
     return "\n".join([*lines, *head, *body, *written.tail]) + "\n"
 
 
-def _gain_row(name: str, value: float | None, unit: str, size: float) -> Row:
+def _check_names(gains: Mapping[str, float | None], mechanism: str, language: str, season: str) -> None:
+    for kind, given, valid in (
+        ("language", language, LANGUAGES),
+        ("mechanism", mechanism, _CLASSES),
+        ("season", season, SEASONS),
+    ):
+        if given not in valid:
+            raise UnknownName(kind, given, valid)
+    if set(gains.values()) <= {None}:
+        raise MissingValue("none of the gains is determined, so that there is nothing to write")
+
+
+def _gain_rows(
+    gains: Mapping[str, float | None],
+    units: Mapping[str, str],
+    mechanism: str,
+    feedback: Mapping[str, Mapping[str, float]],
+    controller: str,
+) -> tuple[list[ConstantRow], str]:
+    """(gains of feedforward and loops, the unit of distance that they are in): radians for an arm."""
+    usual = {"kV": "V/(rad/s)", "kA": "V/(rad/s^2)", "offset": "rad"}
+    told = {name: units.get(name) or usual.get(name, "V") for name in gains}
+    match = _RATE.match(told.get("kV", ""))
+    distance = match[2] if match else "rad"
+    size, distance = (_SIZES[distance][0], "rad") if mechanism == "arm" else (1.0, distance)
+    rows = [_gain_row(name, value, told[name], size) for name, value in gains.items()]
+    return rows + _loop_rows(feedback, controller, distance, size), distance
+
+
+def _gain_row(name: str, value: float | None, unit: str, size: float) -> ConstantRow:
     """A gain, in radians where they were of another size."""
     match = _RATE.match(unit)
     if match and size != 1.0:
         value, unit = None if value is None else value / size, f"{match[1]}/(rad/s{match[3] or ''})"
     if name == "offset":
-        return Row("k_offset", value, unit, "to be added to the measured angle: 0 is horizontal")
-    return Row(name, value, unit)
+        return ConstantRow("k_offset", value, unit, "to be added to the measured angle: 0 is horizontal")
+    return ConstantRow(name, value, unit)
 
 
 def _loop_rows(
     feedback: Mapping[str, Mapping[str, float]], controller: str, distance: str, size: float
-) -> list[Row]:
+) -> list[ConstantRow]:
     """Gains of the loops, without those that are 0."""
     own = controller == "wpilib"
 
@@ -417,7 +437,7 @@ def _loop_rows(
         return f"{loop} loop, per {of}{'' if name == 'kP' and loop.startswith('position') else '/s'}"
 
     return [
-        Row(f"{name}{loop.capitalize()}", value / size if own else value, "", about(loop, name))
+        ConstantRow(f"{name}{loop.capitalize()}", value / size if own else value, "", about(loop, name))
         for loop, gains in feedback.items()
         for name, value in gains.items()
         if value
@@ -487,7 +507,7 @@ def _literal(unit: str) -> tuple[str, list[str]]:
     return "", []
 
 
-def _constant_lines(rows: list[Row], written: Language) -> list[str]:
+def _constant_lines(rows: list[ConstantRow], written: Language) -> list[str]:
     """One line a constant, what it is as a comment behind it, or before it where that is long."""
     lines: list[str] = []
     for name, value, unit, about in rows:
@@ -506,7 +526,7 @@ def _constant_lines(rows: list[Row], written: Language) -> list[str]:
 
 
 def _object(
-    rows: list[Row], mechanism: str, written: Language, known: dict[str, str], distance: str
+    rows: list[ConstantRow], mechanism: str, written: Language, known: dict[str, str], distance: str
 ) -> tuple[list[str], str]:
     """(what is said of its units, the feedforward object): no object where one of its gains is not known, or
     where its class cannot take them."""
@@ -531,7 +551,7 @@ def _object(
 
 
 def _imports(
-    rows: list[Row], written: Language, known: dict[str, str], language: str, with_object: bool
+    rows: list[ConstantRow], written: Language, known: dict[str, str], language: str, with_object: bool
 ) -> list[str]:
     """The lines that make classes and units known."""
     lines = [written.imports.format(**known)] if with_object else []

@@ -145,10 +145,10 @@ def with_units(runs: Sequence[Recording], units: str | None, mechanism: str) -> 
     spelled = {"position": SPELLED[units], "velocity": SPELLED[units] + per}
     note = f"in {units}{' and velocity per minute' if per == '/min' else ''}, as told"
 
-    def told(c: Channel) -> Channel:
+    def with_unit(c: Channel) -> Channel:
         return replace(c, unit=spelled[c.signal]) if c.unit == MUST_TELL and c.signal in spelled else c
 
-    return [replace(r, channels=tuple(map(told, r.channels)), notes=(*r.notes, note)) for r in runs]
+    return [replace(r, channels=tuple(map(with_unit, r.channels)), notes=(*r.notes, note)) for r in runs]
 
 
 def _per_minute(runs: Sequence[Recording]) -> bool:
