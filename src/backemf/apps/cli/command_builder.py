@@ -85,14 +85,20 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     names = (option.cli or option.spelled).split() if option.cli or wanted is bool else ()
     more: dict[str, Any] = {} if option.writes is None else {"parser": parse_place}
     if option.is_number:
-        bare = "<count>" if option.is_count else "<number>"
-        more["metavar"] = bare if option.is_count or option.unit in ("1", OWN_UNIT) else WITH_UNIT
+        more["metavar"] = _number_word(option)
         default = str(default) if default not in (None, inspect.Parameter.empty) else default
     if option.cli and not option.cli.startswith("-"):
         shown: Any = typer.Argument(help=option.help)
     else:
         shown = typer.Option(*names, help=option.help, **more)
     return _keyword(name, default, Annotated[wanted, shown])
+
+
+def _number_word(option: Option) -> str:
+    """What the help writes behind an option that is a number."""
+    if option.is_count:
+        return "<count>"
+    return "<number>" if option.unit in ("1", OWN_UNIT) else WITH_UNIT
 
 
 def _switch(name: str, text: str) -> inspect.Parameter:
