@@ -12,7 +12,7 @@ import typer
 
 import backemf as be
 from backemf.apps.cli import exports, identify, sheets, simulate_command
-from backemf.apps.cli.command_builder import Verb
+from backemf.apps.cli.command_builder import Verb, number_of
 from backemf.apps.cli.main import app
 from backemf.errors import BackemfError, InvalidValue
 from backemf.identify.fit_options import FitOptions
@@ -292,17 +292,17 @@ def test_every_number_of_every_command_says_its_unit():
 
 def test_a_number_alone_is_si_a_unit_is_welcome_and_a_wrong_one_gets_our_words():
     for words, one in NUMBERS:
-        assert one.number("2") == 2
+        assert number_of(one, "2") == 2
         wrong = ["two", "2 parsnips", "", "1.5.2", "nan"]
         if one.is_count or one.unit == OWN_UNIT:
             wrong += ["2 V", "3deg"]
         else:
             for kind in str(one.unit).split(" | "):
-                assert one.number(f"2 {kind}".removesuffix(" 1")) == 2, (words, one.spelled)
+                assert number_of(one, f"2 {kind}".removesuffix(" 1")) == 2, (words, one.spelled)
             wrong += ["2A"] if one.unit == "V" else ["2V"] if "V" not in str(one.unit) else ["2kg"]
         for text in wrong:
             with pytest.raises(BackemfError) as refused:
-                one.number(text)
+                number_of(one, text)
             said = str(refused.value)
             assert one.spelled in said, said
             assert repr(text) in said, said

@@ -184,7 +184,7 @@ def test_what_is_no_such_number_gets_our_own_sentence(text, unit, said):
 )
 def test_a_number_in_another_unit(text, unit, value, weight):
     made = convert(text, unit)
-    assert (made.value, made.weight) == (pytest.approx(value, rel=1e-12), weight)
+    assert (made.value, made.by_weight) == (pytest.approx(value, rel=1e-12), weight)
 
 
 def test_two_kinds_of_units_are_a_sentence():

@@ -104,22 +104,6 @@ class Option(NamedTuple):
         """Whether that is a whole number."""
         return self.is_number and self.annotation.startswith("int")
 
-    def number(self, text: str) -> float:
-        """A number as it was typed, in SI.
-
-        Raises:
-            BackemfError: it is none, or its unit is of another kind.
-        """
-        from .units import UnitError, si
-
-        if not self.is_count and self.unit != OWN_UNIT:
-            return si(text, self.unit or "1", self.spelled)
-        try:
-            return int(text) if self.is_count else si(text, "1", self.spelled)
-        except (UnitError, ValueError):
-            what = "a whole number" if self.is_count else "a number alone"
-            raise InvalidValue(f"{self.spelled} is {text!r:.60}; expected {what}: {self.help}") from None
-
     @property
     def required(self) -> bool:
         """Whether it has no default."""

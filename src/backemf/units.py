@@ -187,10 +187,10 @@ def si(text: str, unit: str, entry: str) -> float:
         return value
     for kind in kinds[:-1]:
         try:
-            return _converted(value, spelled, kind, text, entry)
+            return _to_si(value, spelled, kind, text, entry)
         except UnitError:
             continue
-    return _converted(value, spelled, kinds[-1], text, entry)
+    return _to_si(value, spelled, kinds[-1], text, entry)
 
 
 def rounding(text: str) -> float:
@@ -209,7 +209,7 @@ def _sample(unit: str) -> str:
     return "0.5" if unit == "1" else f"0.5 or '0.5 {_example(unit).replace('*', ' ')}'"
 
 
-def _converted(value: float, spelled: str, unit: str, text: str, entry: str) -> float:
+def _to_si(value: float, spelled: str, unit: str, text: str, entry: str) -> float:
     """A number in a spelled unit, in SI."""
     reciprocal = _RECIPROCAL_SPEED.match(spelled) if unit == "rad/s" else None
     if reciprocal is None:
@@ -225,7 +225,7 @@ class UnitConversion(NamedTuple):
     given: str
     value: float
     unit: str
-    weight: bool
+    by_weight: bool
     """Whether a mass stands for its weight, as in kg cm."""
 
 
@@ -260,7 +260,7 @@ def convert(text: str, unit: str = "") -> UnitConversion:
             f"{text!r} is {_kind(kinds[0])}, and {unit!r} is a unit of {_kind(_kinds_of(wanted, text)[0])};"
             " expected two units of one kind"
         )
-    value, weighs = _converted(value, spelled, kind, text, "the number"), _weighs(spelled, kind)
+    value, weighs = _to_si(value, spelled, kind, text, "the number"), _weighs(spelled, kind)
     if not wanted:
         return UnitConversion(text, value, kind, weighs)
     reciprocal = _RECIPROCAL_SPEED.match(wanted)

@@ -16,7 +16,7 @@ run = runner(report.playground)
 
 def test_a_lesson_is_one_page(tmp_path):
     place = tmp_path / "sg90.html"
-    assert f"wrote {place} (0.0 MB, the lesson sg90)" in run("--lesson", "sg90", "-o", place)
+    assert f"wrote {place} (0.1 MB, the lesson sg90)" in run("--lesson", "sg90", "-o", place)
     text = place.read_text(encoding="utf-8")
     assert "An SG90, two numbers" in text
     assert "Content-Security-Policy" in text

@@ -317,8 +317,8 @@ def _pressed_plot(F: np.ndarray, tau: Measurement, arm: float) -> PlotData:
     """Torque of each reading, and their mean."""
     x = np.arange(1.0, len(F) + 1.0)
     ends = np.array([0.5, len(F) + 0.5])
-    band = {"low": np.full(2, tau.low), "high": np.full(2, tau.high)} if tau.low is not None else {}
-    line = FittedCurve(x=ends, y=np.full(2, tau.value), label="stall torque", **band)
+    low, high = (None if end is None else np.full(2, end) for end in (tau.low, tau.high))
+    line = FittedCurve(x=ends, y=np.full(2, tau.value), label="stall torque", low=low, high=high)
     return PlotData(
         x_label="reading [1]",
         y_label="torque [N m]",

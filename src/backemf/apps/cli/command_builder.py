@@ -59,12 +59,37 @@ def parse_value(kind: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
+def number_of(option: Option, text: str) -> float:
+    """A number as it was typed, in SI.
+
+    Args:
+        option: whose it is.
+        text: "4.8", "4.8V".
+
+    Returns:
+        The number in the option's unit.
+
+    Raises:
+        BackemfError: it is none, or its unit is of another kind.
+    """
+    from ...errors import InvalidValue
+    from ...units import UnitError, si
+
+    if not option.is_count and option.unit != OWN_UNIT:
+        return si(text, option.unit or "1", option.spelled)
+    try:
+        return int(text) if option.is_count else si(text, "1", option.spelled)
+    except (UnitError, ValueError):
+        what = "a whole number" if option.is_count else "a number alone"
+        raise InvalidValue(f"{option.spelled} is {text!r:.60}; expected {what}: {option.help}") from None
+
+
 def _number(option: Option, typed: Any) -> Any:
     """A number or a pair of them, in SI; a default is one already."""
     if typed == option.default:
         return typed
     several = typed if option.annotation.startswith("tuple") else [typed]
-    numbers = tuple(option.number(str(text)) for text in several)
+    numbers = tuple(number_of(option, str(text)) for text in several)
     return numbers if option.annotation.startswith("tuple") else numbers[0]
 
 
@@ -85,14 +110,20 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     names = (option.cli or option.spelled).split() if option.cli or wanted is bool else ()
     more: dict[str, Any] = {} if option.writes is None else {"parser": parse_place}
     if option.is_number:
-        bare = "<count>" if option.is_count else "<number>"
-        more["metavar"] = bare if option.is_count or option.unit in ("1", OWN_UNIT) else WITH_UNIT
+        more["metavar"] = _number_word(option)
         default = str(default) if default not in (None, inspect.Parameter.empty) else default
     if option.cli and not option.cli.startswith("-"):
         shown: Any = typer.Argument(help=option.help)
     else:
         shown = typer.Option(*names, help=option.help, **more)
     return _keyword(name, default, Annotated[wanted, shown])
+
+
+def _number_word(option: Option) -> str:
+    """What the help writes behind an option that is a number."""
+    if option.is_count:
+        return "<count>"
+    return "<number>" if option.unit in ("1", OWN_UNIT) else WITH_UNIT
 
 
 def _switch(name: str, text: str) -> inspect.Parameter:

@@ -382,7 +382,7 @@ def units(options: UnitWords, terminal: Terminal) -> Answer:
     if at is None:  # the unit of the number is its own word, or stands behind it without a space
         at = min(len(words), 1 if words[0][-1].isalpha() or len(words) == 1 else 2)
     made = convert(" ".join(words[:at]), " ".join(word for word in words[at:] if word not in TO))
-    weight = " (a mass stands for its weight, at 9.80665 m/s^2)" if made.weight else ""
+    weight = " (a mass stands for its weight, at 9.80665 m/s^2)" if made.by_weight else ""
     return Answer(
         content=made._asdict, text=lambda: f"{made.given} = {number(made.value, 8)} {made.unit}{weight}"
     )
@@ -392,6 +392,15 @@ class ConvertGroup(TyperGroup):
     """What begins with a number is one to be given in another unit."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The words as typer reads them, with the command that a number stands for.
+
+        Args:
+            ctx: typer's.
+            args: as typed.
+
+        Returns:
+            What is left for the command.
+        """
         numeric = bool(args) and args[0].lstrip("+-.")[:1].isdigit()
         switches = [word for word in args if word in ("--json", "--help", "-h")]
         words = ["units", *switches, "--", *(word for word in args if word not in switches)]

@@ -20,6 +20,15 @@ class Group(TyperGroup):
     default: ClassVar = "run"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The words as typer reads them, with the command that is meant where none is named.
+
+        Args:
+            ctx: typer's.
+            args: as typed.
+
+        Returns:
+            What is left for the command.
+        """
         known = args and (args[0] in self.commands or args[0] in ("--help", "-h"))
         return super().parse_args(ctx, args if known or not args else [self.default, *args])
 

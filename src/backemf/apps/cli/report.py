@@ -328,12 +328,7 @@ def plot(options: PlotWords, terminal: Terminal) -> Answer:
         raise InvalidValue(f"--inertia is {o.inertia:g}; expected at least 0")
     if o.output is None and o.data is None and not terminal.quiet:
         raise MissingValue("there is nothing to write to; expected -o FILE, --data FILE or --json")
-    panels = [name for words in o.what or () for name in words.replace(",", " ").split()]
-    named = {source: source.strip().replace(" ", "-") for source in o.sources}
-    panels += [name for name in named.values() if name in plots.KINDS]
-    sources = [source for source, name in named.items() if name not in plots.KINDS]
-    if not sources:
-        raise MissingValue(f"{', '.join(panels)} of what? Expected a source behind it, such as mx-106/m6")
+    panels, sources = _panels_and_sources(o, plots.KINDS)
     chosen = {_name(source, sources): choose_actuator(source, **o.actuator_keywords()) for source in sources}
     figure = plots.figure(_shown_actuators(chosen, sources, o.inertia), panels)
     if o.output is not None:
@@ -355,6 +350,19 @@ def plot(options: PlotWords, terminal: Terminal) -> Answer:
         return "\n\n".join(part for part in shown if part)
 
     return Answer(content=content, text=text, written=[o.output, o.data])
+
+
+def _panels_and_sources(o: PlotWords, known: Any) -> tuple[list[str], list[str]]:
+    """(names of panels, sources) that were typed; the name of a panel may stand among the sources."""
+    from ...errors import MissingValue
+
+    panels = [name for words in o.what or () for name in words.replace(",", " ").split()]
+    named = {source: source.strip().replace(" ", "-") for source in o.sources}
+    panels += [name for name in named.values() if name in known]
+    sources = [source for source, name in named.items() if name not in known]
+    if not sources:
+        raise MissingValue(f"{', '.join(panels)} of what? Expected a source behind it, such as mx-106/m6")
+    return panels, sources
 
 
 def _shown_actuators(found: dict[str, Any], sources: list[str], inertia: float) -> list[Any]:

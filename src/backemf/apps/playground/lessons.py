@@ -182,7 +182,7 @@ def _question(text: str, kind: str, unit: str, within: float, because: str, **ab
     return {"text": text, "kind": kind, "unit": unit, "within": within, "because": because, **about}
 
 
-def _geared(ratio: float) -> Actuator:
+def _gearmotor(ratio: float) -> Actuator:
     """A small brushed motor at full volts, behind gears."""
     return Actuator(
         motor=Motor(resistance=2.0, torque_constant=0.02, rotor_inertia=2e-6),
@@ -197,7 +197,7 @@ def ratio() -> Scene:
     geared = ActuatorVariant(
         key="geared",
         title="a motor behind gears",
-        actuator=_geared(50.0),
+        actuator=_gearmotor(50.0),
         benches={"flywheel": Flywheel(inertia=2e-3)},
         size=12.0,
         period=0.8,
@@ -233,7 +233,7 @@ def ratio() -> Scene:
     )
 
 
-def _regulated(freeze: bool) -> Actuator:
+def _servo(freeze: bool) -> Actuator:
     """A servo with all three gains, at 7 V; its integral stops at the limit, or winds up."""
     return Actuator(
         motor=Motor(resistance=3.0, torque_constant=0.4, rotor_inertia=2e-3),
@@ -248,6 +248,18 @@ def _regulated(freeze: bool) -> Actuator:
     )
 
 
+LARGEST_INTEGRAL = _question(
+    "How large may k_i be at most, so that the arm goes no more than 3 degrees beyond its goal?",
+    "largestGain",
+    "V/(rad s)",
+    0.15,
+    "Without an integral the arm hangs below its goal; with much of it, what gathered while the voltage"
+    " was at its limit carries it beyond. Choose the integral that stops at the limit, and ask again.",
+    key="drive.volts_per_radian_second",
+    most=math.radians(3.0),
+)
+
+
 def windup() -> Scene:
     """PID: what each gain is for, and what an integral does while the voltage is at its limit."""
     shown = [
@@ -255,7 +267,7 @@ def windup() -> Scene:
             key=key,
             title=title,
             short=title,
-            actuator=_regulated(freeze),
+            actuator=_servo(freeze),
             benches={"pendulum": Pendulum(mass=0.4, length=0.15)},
             size=math.radians(90),
             period=4.0,
@@ -288,16 +300,6 @@ def windup() -> Scene:
             ),
         )
     ]
-    most = _question(
-        "How large may k_i be at most, so that the arm goes no more than 3 degrees beyond its goal?",
-        "largestGain",
-        "V/(rad s)",
-        0.15,
-        "Without an integral the arm hangs below its goal; with much of it, what gathered while the voltage"
-        " was at its limit carries it beyond. Choose the integral that stops at the limit, and ask again.",
-        key="drive.volts_per_radian_second",
-        most=math.radians(3.0),
-    )
     return Scene(
         title="PID and windup",
         note="A servo lifts an arm to the level. Dashed: the same with another integral.",
@@ -312,7 +314,7 @@ def windup() -> Scene:
         words={"variant": "Integral"},
         motions=("step", "square"),
         more=False,
-        questions=[most],
+        questions=[LARGEST_INTEGRAL],
     )
 
 
@@ -321,7 +323,7 @@ def feedforward() -> Scene:
     driven = ActuatorVariant(
         key="driven",
         title="a mechanism",
-        actuator=_geared(20.0),
+        actuator=_gearmotor(20.0),
         benches={"flywheel": Flywheel(inertia=5e-3)},
         size=6.0,
         period=2.0,
