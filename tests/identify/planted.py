@@ -83,11 +83,17 @@ def draw(part: str, seed: int) -> Drawn:
     inertia = 0.15 * light * lengths[0] ** 2 / start.gearbox.output_inertia(1.0)
     friction = be.friction.Coulomb(coulomb=0.03 * stall, viscous=0.02 * stall / 6.0)
     stated = replace(start, friction=friction).replace(**{"motor.rotor_inertia": inertia})
-    prior = {p: (stated.parameters[p], 0.05 * stated.parameters[p]) for p in ("motor.resistance", "motor.torque_constant")}
+    prior = {
+        p: (stated.parameters[p], 0.05 * stated.parameters[p])
+        for p in ("motor.resistance", "motor.torque_constant")
+    }
     gain = stated.parameters["drive.firmware_gain"]
     prior["drive.firmware_gain"] = (gain, 0.02 * gain)
     off = {p: v * (1.0 + e / v * rng.uniform(-1, 1)) for p, (v, e) in prior.items()}
-    off |= {p: stated.parameters[p] * rng.uniform(0.7, 1.4) for p in ("friction.coulomb", "friction.viscous", "motor.rotor_inertia")}
+    off |= {
+        p: stated.parameters[p] * rng.uniform(0.7, 1.4)
+        for p in ("friction.coulomb", "friction.viscous", "motor.rotor_inertia")
+    }
     P = stated.parameters["drive.proportional"]
     heavy = light * rng.uniform(1.5, 1.9)
     rigs = (

@@ -11,7 +11,9 @@ from backemf.identify.extrapolation import demands_of, extrapolations, of_benche
 T = 0.005 * np.arange(800)
 
 
-def swung(name: str, mass: float = 0.3, amplitude: float = 0.5, rate: float = 2.0, gain: float = 16.0) -> be.Log:
+def swung(
+    name: str, mass: float = 0.3, amplitude: float = 0.5, rate: float = 2.0, gain: float = 16.0
+) -> be.Log:
     """q = A sin(w t) on a pendulum of 0.1 m without an arm."""
     bench = be.bench.Pendulum(mass=mass, length=0.1)
     q = amplitude * np.sin(rate * T)

@@ -175,7 +175,8 @@ def test_a_middle_gain_and_the_heaviest_rig_judge():
     for training, judged in (first, second):
         assert sorted([*training, *judged]) == sorted(names(some))
     assert words == (
-        "the logs with gain 8, and those of the heaviest rig (mass 0.3 kg, length 0.2 m), each left out in turn"
+        "the logs with gain 8, and those of the heaviest rig (mass 0.3 kg, length 0.2 m), each left out in"
+        " turn"
     )
 
 
@@ -425,7 +426,10 @@ def test_what_is_held_out_takes_no_part_in_the_choice():
     some = [record(k, gain=16.0, mass=0.3 + 0.2 * (k % 2), command=sweep, duration=1.2) for k in range(2)]
     other = record(9, actuator=SERVO.replace(**{"motor.resistance": 9.0}), command=sweep, duration=1.2)
     how: dict[str, Any] = {"rungs": ("coulomb", "stribeck"), "offset": False, "n_starts": 1}
-    plain, held = be.ladder(SERVO, some, **how), be.ladder(SERVO, [*some, other], hold_out=[other.name], **how)
+    plain, held = (
+        be.ladder(SERVO, some, **how),
+        be.ladder(SERVO, [*some, other], hold_out=[other.name], **how),
+    )
     assert [r.errors for r in plain.rungs] == [r.errors for r in held.rungs]
     assert {p: q.value for p, q in plain.fit.parameters.items()} == {
         p: q.value for p, q in held.fit.parameters.items()
@@ -443,7 +447,9 @@ def test_the_ladder_says_what_it_cost_and_does_not_advise_itself():
     assert 0.7 * spent < climbed.fit.cpu_s <= spent
     (missed,) = [f for f in climbed.fit.findings if f.code == "model_error"]
     assert "--friction ladder" not in missed.remedy
-    (alone,) = [f for f in be.fit(SERVO, some, friction="viscous", n_starts=1).findings if f.code == "model_error"]
+    (alone,) = [
+        f for f in be.fit(SERVO, some, friction="viscous", n_starts=1).findings if f.code == "model_error"
+    ]
     assert "--friction ladder" in alone.remedy
 
 

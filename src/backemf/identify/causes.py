@@ -264,7 +264,9 @@ def _angles(p: Problem, x: np.ndarray) -> Iterator[Finding]:
 
 def _forgotten_arm(p: Problem, x: np.ndarray) -> Iterator[Finding]:
     """An arm that nobody weighed and that the motion feels."""
-    arm = next((k for k, q in enumerate(p.free.parameters) if q.path == "bench.arm_mass" and not q.stated), None)
+    arm = next(
+        (k for k, q in enumerate(p.free.parameters) if q.path == "bench.arm_mass" and not q.stated), None
+    )
     if arm is None or not p.free.parameters[arm].beside:
         return
     H, _, _ = p.normal(x)

@@ -79,7 +79,10 @@ def extrapolations(
             continue
         farthest = max(beyond, key=lambda name: beyond[name])
         span = f"{low:.3g} to {high:.3g}" if kind == "gain" else f"up to {high:.3g}"
-        words.append(f"a {kind} of {judged[farthest][kind]:.3g} {units[kind]}".rstrip() + f" ({farthest}), where {span} was fitted")
+        words.append(
+            f"a {kind} of {judged[farthest][kind]:.3g} {units[kind]}".rstrip()
+            + f" ({farthest}), where {span} was fitted"
+        )
         numbers[kind] = beyond[farthest]
         logs += list(beyond)
     if words:

@@ -182,7 +182,9 @@ def folds_of(logs: Sequence[Log]) -> tuple[list[Fold], str]:
     if rig:
         folds.append(Fold(*split(logs, [log.name for log in rig])))
         said += f", and those of the heaviest rig ({words(bench_of(rig[0]))}), each left out in turn"
-    return [Fold(spread_over(f.training, MOST_FITTED), spread_over(f.judged, MOST_JUDGED)) for f in folds], said
+    return [
+        Fold(spread_over(f.training, MOST_FITTED), spread_over(f.judged, MOST_JUDGED)) for f in folds
+    ], said
 
 
 def extreme_rig(logs: Sequence[Log]) -> list[Log]:

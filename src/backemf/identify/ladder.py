@@ -165,7 +165,9 @@ def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None) -> Ladder:
     best = replace(
         climbed.fit,
         cpu_s=time.process_time() - started_at,
-        findings=tuple(replace(f, remedy=MISSED) if f.code == "model_error" else f for f in climbed.fit.findings),
+        findings=tuple(
+            replace(f, remedy=MISSED) if f.code == "model_error" else f for f in climbed.fit.findings
+        ),
     )
     return replace(
         climbed, rungs=tuple(replace(r, fit=best) if r.name == climbed.chosen else r for r in climbed.rungs)

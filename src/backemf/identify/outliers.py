@@ -109,7 +109,9 @@ def odd_log(p: Problem, x: np.ndarray, robust: float) -> Finding | None:
     best, *rest = sorted(trials, key=lambda trial: trial.others)
     if best.others > EXPLAINED:  # the odd one may have led all numbers astray: from the start again
         again = [_leave_out(part, part.first, trial.place, robust, STAGES) for trial in (best, *rest[:2])]
-        trials = [min(pair, key=lambda trial: trial.others) for pair in zip((best, *rest), again, strict=False)]
+        trials = [
+            min(pair, key=lambda trial: trial.others) for pair in zip((best, *rest), again, strict=False)
+        ]
         best, *rest = sorted((*trials, *rest[2:]), key=lambda trial: trial.others)
     kept = float(np.max(np.delete(before, best.place)))
     agree = best.others < max(EXPLAINED, MUCH * kept) and best.others < ALONE * rest[0].others
@@ -159,9 +161,7 @@ def _scatter(p: Problem, x: np.ndarray) -> np.ndarray:
     return np.nan_to_num(np.array(found) / noise, nan=1e9, posinf=1e9)
 
 
-def _leave_out(
-    p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequence[float] = (6.0,)
-) -> LeftOut:
+def _leave_out(p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequence[float] = (6.0,)) -> LeftOut:
     """The optimum without one log: led by the recordings at first, by observers of some bandwidths [rad/s],
     then as noise weighs them."""
     others, y = part_of(p, x, [j for j in range(len(p.logs)) if j != k])
@@ -185,7 +185,9 @@ class _Alone(NamedTuple):
     error: float
 
 
-def _settle_alone(p: Problem, x: np.ndarray, k: int, more: Sequence[Parameter], log: Log | None = None) -> _Alone:
+def _settle_alone(
+    p: Problem, x: np.ndarray, k: int, more: Sequence[Parameter], log: Log | None = None
+) -> _Alone:
     """One log with what the others say of the actuator, where its arm hangs, and further numbers free."""
     of_bench = bench_numbers_of(p, x)
     log = numbers.as_found(of_bench, p.logs[k].log if log is None else log)
@@ -210,7 +212,9 @@ def _name_log(p: Problem, odd: LeftOut) -> Finding:
     log = p.logs[odd.place].log
     rows = sorted(_explanations(p, odd), key=lambda row: row.error)
     noise = EXPLAINED * max(odd.others, 1.0)
-    other = _settle_alone(p, odd.x, odd.place, free(p.actuator_at(odd.x), default_paths(p.actuator)).parameters)
+    other = _settle_alone(
+        p, odd.x, odd.place, free(p.actuator_at(odd.x), default_paths(p.actuator)).parameters
+    )
     good = [row for row in rows if row.error < max(noise, min(MOST_OF_IT * odd.own, other.error))][:3]
     text = (
         f"{log.name} does not belong to the others: they are followed to {odd.others:.2g} times their noise"
@@ -252,18 +256,25 @@ def _explanations(p: Problem, odd: LeftOut) -> Iterator[Explanation]:
         yield from _clocks(p, x, k)
 
 
-def _stated_numbers(
-    p: Problem, x: np.ndarray, log: Log
-) -> Iterator[tuple[str, str, str, list[Parameter]]]:
+def _stated_numbers(p: Problem, x: np.ndarray, log: Log) -> Iterator[tuple[str, str, str, list[Parameter]]]:
     """(words, code, remedy, number set free) of what somebody stated of a log."""
     by_path = {path: cause for cause in CAUSES for path in cause.paths}
     log = numbers.as_found(bench_numbers_of(p, x), log)
     actuator = p.actuator_at(x)
-    stated = [*numbers.measured_parameters([log]), *numbers.supplies(actuator, [log]), *gain_parameter(actuator)]
+    stated = [
+        *numbers.measured_parameters([log]),
+        *numbers.supplies(actuator, [log]),
+        *gain_parameter(actuator),
+    ]
     for row in stated:
         cause: Cause = by_path[row.path]
         mean, error = row.prior
-        yield cause.words, cause.code, cause.remedy, [replace(row, prior=(mean, max(FREED * error, 1.0)), logs=None)]
+        yield (
+            cause.words,
+            cause.code,
+            cause.remedy,
+            [replace(row, prior=(mean, max(FREED * error, 1.0)), logs=None)],
+        )
     if bench_of(log).hangs:
         (angle,) = numbers.angles([log])
         wide = replace(angle, prior=(angle.prior[0], FREED * angle.prior[1]))
@@ -273,7 +284,9 @@ def _stated_numbers(
 def _clocks(p: Problem, x: np.ndarray, k: int) -> Iterator[Explanation]:
     """A command that comes late or early in this log, or on a clock that runs at another rate."""
     step = p.step
-    late = replace(numbers.latency(step, p.actuator.drive.delay or 0.0), prior=(0.0, 20.0 * step), signed=step)
+    late = replace(
+        numbers.latency(step, p.actuator.drive.delay or 0.0), prior=(0.0, 20.0 * step), signed=step
+    )
     best = None
     for samples in (0, 3, 6, -3):
         alone = _settle_alone(p, x, k, [replace(late, start=samples * step + 1e-3 * step)])
@@ -300,13 +313,21 @@ def _lost_counts(p: Problem, x: np.ndarray, k: int) -> Explanation | None:
         return None
     parts = np.split(e, ends)
     levels = [float(np.mean(part)) for part in parts]
-    left = float(np.sqrt(np.mean(np.concatenate([part - level for part, level in zip(parts, levels, strict=True)]) ** 2)))
+    left = float(
+        np.sqrt(
+            np.mean(np.concatenate([part - level for part, level in zip(parts, levels, strict=True)]) ** 2)
+        )
+    )
     largest = max(abs(b - a) for a, b in zip(levels, levels[1:], strict=False))
     if largest < CLEAR_JUMP * noise:
         return None
     t = p.logs[k].log.time[places[ends[0]]]
-    words = f"its encoder, which lost counts {len(ends)} times, first at {t:.3g} s, by up to {largest:.2g} rad"
-    return Explanation("lost_counts", words, "record it again; look at the encoder's cable", left / noise, largest)
+    words = (
+        f"its encoder, which lost counts {len(ends)} times, first at {t:.3g} s, by up to {largest:.2g} rad"
+    )
+    return Explanation(
+        "lost_counts", words, "record it again; look at the encoder's cable", left / noise, largest
+    )
 
 
 def jump_places(errors: np.ndarray, most: int) -> list[int]:

@@ -1,5 +1,5 @@
-"""Joints whose command is a torque: predicted over short stretches, judged by inverse dynamics, and motors that
-move several joints."""
+"""Joints whose command is a torque: predicted over short stretches, judged by inverse dynamics, and motors
+that move several joints."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def held(robot, seed: int, seconds: float = 8.0) -> Log:
     for name, middle in (("shoulder", -0.3), ("elbow", 0.5), ("wrist", 0.3)):
         waves = [
             a * np.sin(2 * np.pi * f * t + p)
-            for a, f, p in zip(rng.uniform(0.1, 0.3, 4), rng.uniform(0.2, 1.5, 4), rng.uniform(0, 6, 4), strict=True)
+            for a, f, p in zip(
+                rng.uniform(0.1, 0.3, 4), rng.uniform(0.2, 1.5, 4), rng.uniform(0, 6, 4), strict=True
+            )
         ]
         asked[name] = middle + sum(waves) - sum(w[0] for w in waves)
         acts[name] = be.Actuator(
@@ -79,13 +81,21 @@ def test_friction_is_found_and_the_score_is_of_stretches_and_forces(fit):
 
 
 def test_the_force_error_is_what_friction_is_where_the_model_has_none(robot, logs, fit):
-    """With armature and friction taken out of the model, inverse dynamics leaves just these of the torques."""
+    """With armature and friction out of the model, inverse dynamics leaves just these of the torques."""
     from backemf.identify.plants.recordings import recording_of
     from backemf.identify.plants.robot_result import force_errors
 
     one = recording_of(robot, logs[1])
-    bare = {"motor.rotor_inertia": 1e-9, "friction.coulomb": 0.0, "friction.viscous": 0.0, "friction.offset": 0.0}
-    acts = {n: f.actuator.replace(**{p: v for p, v in bare.items() if p in f.actuator.parameters}) for n, f in fit.joints.items()}
+    bare = {
+        "motor.rotor_inertia": 1e-9,
+        "friction.coulomb": 0.0,
+        "friction.viscous": 0.0,
+        "friction.offset": 0.0,
+    }
+    acts = {
+        n: f.actuator.replace(**{p: v for p, v in bare.items() if p in f.actuator.parameters})
+        for n, f in fit.joints.items()
+    }
     plant = type("Plant", (), {"robot": robot})
     optimum = type("Optimum", (), {"plant": plant, "actuators": acts, "delays": {}})
     found = force_errors(optimum, [one])  # type: ignore[arg-type]
@@ -156,7 +166,10 @@ def test_z1s_torques_as_the_command(shared_data):
     robot = be.Robot.read(shared_data / "z1" / "z1.xml")
     (log,) = be.read(shared_data / "z1" / "z1.csv", bench=robot)
     joints = {
-        name: replace(one, signals={n: s for n, s in one.signals.items() if n in ("position", "velocity", "torque_target")})
+        name: replace(
+            one,
+            signals={n: s for n, s in one.signals.items() if n in ("position", "velocity", "torque_target")},
+        )
         for name, one in log.joints.items()
     }
     fit = be.fit("torque", [replace(log, joints=joints)], hold_out="last 40 %")

@@ -70,7 +70,9 @@ def flag_findings(log: Log) -> Iterator[Finding]:
             f"the joint follows what was asked where its torque is said to be off (correlation"
             f" {follows['off']:.2f}), and not where it is on ({follows['on']:.2f}): the flag is inverted."
         )
-        yield finding("inverted_flag", text, "invert the flag", sure=0.0, off=follows["off"], on=follows["on"])
+        yield finding(
+            "inverted_flag", text, "invert the flag", sure=0.0, off=follows["off"], on=follows["on"]
+        )
 
 
 def stairs(log: Log, name: str) -> np.ndarray:

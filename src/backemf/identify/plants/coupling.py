@@ -67,7 +67,9 @@ def coupling_of(robot: Robot, given: Any) -> Coupling | None:
     motors = tuple(dict.fromkeys(motor for row in factors.values() for motor in row))
     matrix = np.array([[row.get(motor, 0.0) for motor in motors] for row in factors.values()])
     if at not in ("joints", "motors"):
-        raise InvalidValue(f"coupling: at is {at!r}; expected 'joints' or 'motors', where positions were read")
+        raise InvalidValue(
+            f"coupling: at is {at!r}; expected 'joints' or 'motors', where positions were read"
+        )
     if matrix.shape[0] != matrix.shape[1] or np.linalg.matrix_rank(matrix) < len(matrix):
         raise InvalidValue(
             f"coupling has {len(factors)} joints and {len(motors)} motors that do not tell each other; expected"
@@ -115,6 +117,9 @@ def _combine(logs: Sequence[Log], names: Sequence[str], factors: np.ndarray) -> 
     for name in names:
         if all(name in log.signals for log in logs):
             t = logs[0].signals[name].time
-            total = sum(f * np.interp(t, log.signals[name].time, log.signals[name].values) for f, log in zip(factors, logs, strict=True))
+            total = sum(
+                f * np.interp(t, log.signals[name].time, log.signals[name].values)
+                for f, log in zip(factors, logs, strict=True)
+            )
             made[name] = Signal(time=t, values=np.asarray(total))
     return made

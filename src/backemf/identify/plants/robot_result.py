@@ -506,7 +506,9 @@ def of_torque(score: Score | None) -> Iterator[Finding]:
         f" each from the recorded state, {1e3 * score.rms:.3g} mrad off; inverse dynamics leaves of the"
         f" recorded torques: {shares}."
     )
-    remedy = "compare these with others' force errors; for whole motions fit with the gains of whoever held it"
+    remedy = (
+        "compare these with others' force errors; for whole motions fit with the gains of whoever held it"
+    )
     yield finding("torque_driven", text, remedy, stretch=score.stretch, rms=score.rms, **score.force)
 
 
