@@ -48,6 +48,8 @@ DRIFT_WORTH = 0.15
 """Share of the misfit that another clock must take away."""
 
 
+FOUND_MORE = 1.5
+"""Times what was promised that a cause may save at most, or it has found more than itself."""
 FELT = 0.05
 """Share of the heaviest load from which on an arm that nobody weighed is named."""
 GAIN, EXACT = "drive.firmware_gain", 1e-3
@@ -110,6 +112,8 @@ class CauseTrial(NamedTuple):
     shift: float
     logs: tuple[str, ...] = ()
     """Those that it is wrong in, where it is right in others."""
+    x: Any = None
+    """Where it came to rest."""
 
 
 def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
@@ -138,6 +142,12 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
         return
     here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
     rows = [_try_cause(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
+    best, promised = max(rows, key=lambda row: row.saved), max(promise for promise, *_ in candidates)
+    if best.saved > FOUND_MORE * promised:  # it fell into a better valley, which is open to the others too
+        again = [
+            _try_cause(p, best.x, here.cost, robust, n, cause, places) for _, cause, places in candidates
+        ]
+        rows = [max(pair, key=lambda row: row.saved) for pair in zip(rows, again, strict=True)]
     good = likely(rows, max(worth, _slack(p, here.x, robust, n)))
     if good:
         yield _name_cause(good)
@@ -224,7 +234,7 @@ def _try_cause(
     text = f"{cause.words}: {', '.join(words[:4])}"
     names = [p.logs[k].log.name for one in wrong for k in one.logs or ()] if some else []
     saved = cost - end.cost - 0.5 * (len({one.path for one in numbers}) - 1)
-    return CauseTrial(cause, saved, text, float(np.mean(shifts)), tuple(dict.fromkeys(names)))
+    return CauseTrial(cause, saved, text, float(np.mean(shifts)), tuple(dict.fromkeys(names)), end.x)
 
 
 def _shift_words(parameter: Parameter, value: float) -> str:
