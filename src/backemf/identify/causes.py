@@ -8,7 +8,7 @@ the least of everything else is named, with those that are as good.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -222,19 +222,26 @@ def _try_cause(
     """The optimum with one cause free."""
     q = replace(p, free=_widen(p, places))
     end = levenberg_marquardt(q, x, robust=robust, substeps=n, most=30, **SLIDING)
-    values = q.values(end.x)
-    numbers = [p.free.parameters[k] for k in places]
-    moved = [one for one in numbers if abs(one.inward(values[one.name]) - one.prior[0]) > FAR * one.prior[1]]
-    some = moved and len(moved) < len(numbers) and all(one.logs for one in moved)
-    wrong = moved if some else numbers
+    values, numbers = q.values(end.x), [p.free.parameters[k] for k in places]
+    wrong, logs = _wrong_ones(p, numbers, values)
     shifts = [values[one.name] / one.outward(one.prior[0]) for one in wrong]
     words = [_shift_words(one, values[one.name]) for one in wrong]
     if any(one.path == "bench.supply_factor" for one in numbers):
         words = [f"{float(np.mean(shifts)):.3g} times what was recorded"]
     text = f"{cause.words}: {', '.join(words[:4])}"
-    names = [p.logs[k].log.name for one in wrong for k in one.logs or ()] if some else []
     saved = cost - end.cost - 0.5 * (len({one.path for one in numbers}) - 1)
-    return CauseTrial(cause, saved, text, float(np.mean(shifts)), tuple(dict.fromkeys(names)), end.x)
+    return CauseTrial(cause, saved, text, float(np.mean(shifts)), logs, end.x)
+
+
+def _wrong_ones(
+    p: Problem, numbers: Sequence[Parameter], values: Mapping[str, float]
+) -> tuple[Sequence[Parameter], tuple[str, ...]]:
+    """(the numbers that moved, names of their logs) where others did not; else all, and no log."""
+    moved = [one for one in numbers if abs(one.inward(values[one.name]) - one.prior[0]) > FAR * one.prior[1]]
+    if not moved or len(moved) == len(numbers) or not all(one.logs for one in moved):
+        return numbers, ()
+    names = [p.logs[k].log.name for one in moved for k in one.logs or ()]
+    return moved, tuple(dict.fromkeys(names))
 
 
 def _shift_words(parameter: Parameter, value: float) -> str:
