@@ -314,8 +314,16 @@ def _latency(p: Problem, x: np.ndarray) -> Iterator[Finding]:
 
 
 def move_commands(log: Log, shift: float = 0.0, drift: float = 0.0) -> Log:
-    """The log with everything that was asked coming `shift` seconds later,
-    on a clock that runs slower by `drift`."""
+    """The log with everything that was asked coming later, on a clock that runs slower.
+
+    Args:
+        log: as it was recorded.
+        shift: by which commands come later [s].
+        drift: share by which their clock runs slower.
+
+    Returns:
+        The log, its answers as they were.
+    """
     t0 = log.time[0]
     times = t0 + (log.time - shift - t0) / (1.0 + drift)
     late = {n: Signal(time=log.time, values=s.hold_at(times)) for n, s in log.signals.items() if n in ASKED}

@@ -178,7 +178,7 @@ def _leave_out(p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequenc
     return LeftOut(k, own, alone.error, float(np.max(_scatter(others, y))))
 
 
-class _Alone(NamedTuple):
+class _SingleLog(NamedTuple):
     """One log by itself, with a few numbers of its own."""
 
     problem: Problem
@@ -188,7 +188,7 @@ class _Alone(NamedTuple):
 
 def _settle_alone(
     p: Problem, x: np.ndarray, k: int, more: Sequence[Parameter], log: Log | None = None
-) -> _Alone:
+) -> _SingleLog:
     """One log with what the others say of the actuator, where its arm hangs, and further numbers free."""
     of_bench = bench_numbers_of(p, x)
     log = numbers.as_found(of_bench, p.logs[k].log if log is None else log)
@@ -205,7 +205,7 @@ def _settle_alone(
     for bandwidth in (6.0, 0.0):
         end = levenberg_marquardt(q, y, bandwidth=bandwidth, most=15, tolerance=1e-3, still=still)
         y = end.x if math.isfinite(end.cost) else y
-    return _Alone(q, y, float(_scatter(q, y)[0]))
+    return _SingleLog(q, y, float(_scatter(q, y)[0]))
 
 
 def _name_log(p: Problem, odd: LeftOut) -> Finding:
