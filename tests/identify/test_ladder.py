@@ -175,7 +175,8 @@ def test_a_middle_gain_and_the_heaviest_rig_judge():
     for training, judged in (first, second):
         assert sorted([*training, *judged]) == sorted(names(some))
     assert words == (
-        "the logs with gain 8, and those of the heaviest rig (mass 0.3 kg, length 0.2 m), each left out in turn"
+        "the logs with gain 8, and those of the heaviest rig (mass 0.3 kg, length 0.2 m), each left out in"
+        " turn"
     )
 
 

@@ -3,6 +3,7 @@ not agree with them, it is named, with what would explain it alone."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -28,8 +29,8 @@ BEYOND = 2.0
 EXPLAINED = 1.5
 """The same up to which noise explains a log; coarse steps and a few counts of the encoder included."""
 MOST_OF_IT = 0.06
-"""Share of its error that an odd log may keep at most with what explains it, where the numbers of another servo
-would not explain more."""
+"""Share of its error that an odd log may keep at most with what explains it, where the numbers of another
+servo would not explain more."""
 MUCH = 0.5
 """Share of their error that the others may keep at most without the odd one, where noise does not explain
 it."""
@@ -177,7 +178,7 @@ def _leave_out(p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequenc
     return LeftOut(k, own, alone.error, float(np.max(_scatter(others, y))))
 
 
-class _Alone(NamedTuple):
+class _SingleLog(NamedTuple):
     """One log by itself, with a few numbers of its own."""
 
     problem: Problem
@@ -187,7 +188,7 @@ class _Alone(NamedTuple):
 
 def _settle_alone(
     p: Problem, x: np.ndarray, k: int, more: Sequence[Parameter], log: Log | None = None
-) -> _Alone:
+) -> _SingleLog:
     """One log with what the others say of the actuator, where its arm hangs, and further numbers free."""
     of_bench = bench_numbers_of(p, x)
     log = numbers.as_found(of_bench, p.logs[k].log if log is None else log)
@@ -204,7 +205,7 @@ def _settle_alone(
     for bandwidth in (6.0, 0.0):
         end = levenberg_marquardt(q, y, bandwidth=bandwidth, most=15, tolerance=1e-3, still=still)
         y = end.x if math.isfinite(end.cost) else y
-    return _Alone(q, y, float(_scatter(q, y)[0]))
+    return _SingleLog(q, y, float(_scatter(q, y)[0]))
 
 
 def _name_log(p: Problem, odd: LeftOut) -> Finding:
@@ -318,7 +319,7 @@ def _lost_counts(p: Problem, x: np.ndarray, k: int) -> Explanation | None:
             np.mean(np.concatenate([part - level for part, level in zip(parts, levels, strict=True)]) ** 2)
         )
     )
-    largest = max(abs(b - a) for a, b in zip(levels, levels[1:], strict=False))
+    largest = max(abs(b - a) for a, b in itertools.pairwise(levels))
     if largest < CLEAR_JUMP * noise:
         return None
     t = p.logs[k].log.time[places[ends[0]]]
@@ -344,11 +345,11 @@ def jump_places(errors: np.ndarray, most: int) -> list[int]:
     for _ in range(most):
         edges = [0, *sorted(ends), len(errors)]
         saved, at = 0.0, 0
-        for a, b in zip(edges, edges[1:], strict=False):
+        for a, b in itertools.pairwise(edges):
             gain, place = _best_split(errors[a:b])
             if gain > saved:
                 saved, at = gain, a + place
-        left = sum(float(np.var(errors[a:b])) * (b - a) for a, b in zip(edges, edges[1:], strict=False))
+        left = sum(float(np.var(errors[a:b])) * (b - a) for a, b in itertools.pairwise(edges))
         if saved < 0.5 * left:
             break
         ends.append(at)

@@ -443,7 +443,7 @@ class Score(store.Noun):
     """Of joints that are driven by torque: every so many seconds they were put where they were recorded; 0
     where the simulation ran through."""
     force: Mapping[str, float] = field(default_factory=dict)
-    """Of joints that are driven by torque: what inverse dynamics leaves of the recorded torque, as a share."""
+    """Of joints driven by torque: the share of the recorded torque that inverse dynamics leaves."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,5 @@
-"""Joints whose command is a torque: predicted over short stretches, judged by inverse dynamics, and motors that
-move several joints."""
+"""Joints whose command is a torque: predicted over short stretches, judged by inverse dynamics, and motors
+that move several joints."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_friction_is_found_and_the_score_is_of_stretches_and_forces(fit):
 
 
 def test_the_force_error_is_what_friction_is_where_the_model_has_none(robot, logs, fit):
-    """With armature and friction taken out of the model, inverse dynamics leaves just these of the torques."""
+    """With armature and friction out of the model, inverse dynamics leaves just these of the torques."""
     from backemf.identify.plants.recordings import recording_of
     from backemf.identify.plants.robot_result import force_errors
 

@@ -197,6 +197,7 @@ def counter_jumps(track: SignalTrack) -> tuple[np.ndarray, np.ndarray]:
     spread = np.max(around, axis=0) - np.min(around, axis=0)
     least = max(12.0 * track.noise, 6.0 * track.grain, 0.01 * track.span)
     far = np.abs(excess) > np.maximum(least, FARTHER * np.maximum(np.abs(going), spread))
+    far &= np.diff(track.time)[inner] < 1.5 * track.step  # not across samples that are missing
     places = np.flatnonzero(far) + 2
     return places, excess[far]
 
@@ -205,7 +206,7 @@ def counter_findings(log: Log) -> Iterator[Finding]:
     """An encoder that lost counts."""
     track = SignalTrack.of(log)
     places, sizes = counter_jumps(track)
-    if 0 < len(places) <= MOST_JUMPS:
+    if 0 < len(places) <= MOST_JUMPS and not any(repeat_findings(log)):  # which make up for themselves
         size = float(np.max(np.abs(sizes)))
         text = (
             f"position jumps {len(places)} times and goes on from there, first at"

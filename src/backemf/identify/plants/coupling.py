@@ -1,8 +1,8 @@
 """Motors that move several joints, and joints that several motors move, as a matrix: recordings made at the
 motors as recordings of the joints.
 
-With tau the torques of joints and m those of motors, tau = C m; since both give the same power, the motors turn
-by C' q where the joints turn by q.
+With tau the torques of joints and m those of motors, tau = C m; since both give the same power, the motors
+turn by C' q where the joints turn by q.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def coupling_of(robot: Robot, given: Any) -> Coupling | None:
         )
     if matrix.shape[0] != matrix.shape[1] or np.linalg.matrix_rank(matrix) < len(matrix):
         raise InvalidValue(
-            f"coupling has {len(factors)} joints and {len(motors)} motors that do not tell each other; expected"
-            f" as many motors as joints, none a combination of others: {EXAMPLE}"
+            f"coupling has {len(factors)} joints and {len(motors)} motors that do not tell each other;"
+            f" expected as many motors as joints, none a combination of others: {EXAMPLE}"
         )
     return Coupling(tuple(factors), motors, matrix, at == "motors")
 
 
 def joints_of_motors(logs: Sequence[Log], coupling: Coupling | None) -> list[Log]:
-    """Logs with torques of joints in place of those of motors, and their positions where these are the motors'.
+    """Logs with torques of joints in place of those of motors, and their positions where the motors' are.
 
     Args:
         logs: of a robot; a motor's channels stand under its name.

@@ -83,8 +83,8 @@ def first_part(recording: RobotRecording, seconds: float) -> RobotRecording:
 
 
 STRETCH = 0.3
-"""Seconds over which joints that are driven by torque are predicted from the recorded state: with nothing that
-holds them, any error of a torque grows with the square of time."""
+"""Seconds over which joints that are driven by torque are predicted from the recorded state: with nothing
+that holds them, any error of a torque grows with the square of time."""
 
 
 def restarts_every(t: np.ndarray, seconds: float) -> list[int]:

@@ -166,8 +166,7 @@ class RobotPlant(Plant):
     def problem(self, substeps: int | None = None) -> Problem:
         """All joints in all recordings, but for those in which one that moves elsewhere is not asked to."""
         logs, labels = [], []
-        every = [(joint, log) for recording in self.recordings for joint, log in recording.log.joints.items()]
-        moving = {joint for joint, log in every if not _stands_still(log)}
+        moving = self._moving()
         for recording in self.recordings:
             for joint in self.joints:
                 if joint not in recording.log.joints:
@@ -187,6 +186,11 @@ class RobotPlant(Plant):
         how["free_starts"] = not self.stretch  # a stretch begins where its recording is
         whole = problem(base, logs, free_, starts=self.starts, labels=labels, **how)
         return shoot(whole, self.robot, self.recordings, self.stretch) if self.stretch else whole
+
+    def _moving(self) -> set[str]:
+        """Joints that are asked to move in some recording."""
+        every = [(joint, log) for recording in self.recordings for joint, log in recording.log.joints.items()]
+        return {joint for joint, log in every if not _stands_still(log)}
 
     def is_shared(self, path: str) -> bool:
         """Whether equal joints have it in common; firmware and gears are of a piece with the motor."""

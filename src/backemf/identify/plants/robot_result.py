@@ -511,8 +511,8 @@ def of_torque(score: Score | None) -> Iterator[Finding]:
         return
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in score.force.items())
     text = (
-        f"torque is the command and nothing holds the joints: positions are predicted over {score.stretch:g} s"
-        f" each from the recorded state, {1e3 * score.rms:.3g} mrad off; inverse dynamics leaves of the"
+        f"torque is the command and nothing holds the joints: positions are predicted over {score.stretch:g}"
+        f" s each from the recorded state, {1e3 * score.rms:.3g} mrad off; inverse dynamics leaves of the"
         f" recorded torques: {shares}."
     )
     remedy = (

@@ -55,8 +55,20 @@ class Pushes:
 def unexplained_torque(
     actuator: Actuator, log: Log, delay: float, motion: RobotMotion, carried: JointLoads, j: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of one joint: (torque that must have come from outside, beyond what dry friction can hold; friction's
-    level; whether it moves)."""
+    """What the actuator does not explain of one joint's motion.
+
+    Args:
+        actuator: of the joint.
+        log: of the joint, with what was asked.
+        delay: by which commands come late [s].
+        motion: of all joints.
+        carried: inertia and load along it.
+        j: place of the joint.
+
+    Returns:
+        (torque that must have come from outside, beyond what dry friction can hold; friction's level; whether
+        it moves), at every sample [N m].
+    """
     q, v, a = motion.position[:, j], motion.velocity[:, j], motion.acceleration[:, j]
     t = motion.time
     inputs: dict[str, Any] = {n: log.signals[n].hold_at(t - delay) for n in targets(log, actuator.drive)}
