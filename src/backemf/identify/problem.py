@@ -180,11 +180,7 @@ class Problem:
         self.fixed = {**parameters(actuator), **parameters(first.bench, "bench.")}
         self.P = np.array([[{**self.fixed, **p.settings}[n] for n in self.names] for p in self.logs])
         self._S = self._starts()
-        self.log_of = np.repeat(np.arange(len(self.logs)), [len(p.stretches) for p in self.logs])
-        """The log of each stretch."""
-        self.first_stretches = np.searchsorted(self.log_of, np.arange(len(self.logs)))
-        self.rows = np.cumsum([0, *(len(p.time) for p in self.logs)])
-        """Where the rows of each log begin and end, one after the other."""
+        self._cut()
         self.batch: Batch = self._lay_out([p.rows for p in self.logs])
         self.measured = np.concatenate([p.measured for p in self.logs])
         self.columns = [self.names.index(path) for path in inner]
@@ -212,6 +208,14 @@ class Problem:
         return ActuatorSystem(
             actuator=actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
         )
+
+    def _cut(self) -> None:
+        """Note which stretch is of which log."""
+        self.log_of = np.repeat(np.arange(len(self.logs)), [len(p.stretches) for p in self.logs])
+        """The log of each stretch."""
+        self.first_stretches = np.searchsorted(self.log_of, np.arange(len(self.logs)))
+        self.rows = np.cumsum([0, *(len(p.time) for p in self.logs)])
+        """Where the rows of each log begin and end, one after the other."""
 
     def _starts(self) -> np.ndarray:
         """States at the start of every stretch, as the recordings say."""
