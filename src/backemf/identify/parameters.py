@@ -363,6 +363,9 @@ def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
     Args:
         actuator: where a fit starts.
         paths: of numbers that are wanted free.
+
+    Returns:
+        An actuator that has all of them.
     """
     at = size(actuator)
     smallest = {

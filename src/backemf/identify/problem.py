@@ -23,7 +23,7 @@ from ..physics.drive import Servo
 from ..physics.quantity import parameters, substitute
 from .bench_numbers import with_angle
 from .parameters import FreeParameters
-from .start_states import Blocks, Reduced, StartStates
+from .start_states import Blocks, ReducedBlocks, StartStates
 
 OUTPUTS = ("position", "current")
 """Signals that are compared where they were recorded."""
@@ -112,16 +112,27 @@ def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreePara
     stretches = [one._replace(sample=int(samples[one.sample])) for one in starts_of(given)]
     stretches = stretches[:1] if bench.locked else stretches
     stretches[0] = stretches[0]._replace(sample=0)
-    starts = [_start_at(actuator, bench, log, inputs, one) for one in stretches]
+    starts = [states_at(actuator, bench, log, inputs, one) for one in stretches]
     mine = {k: v for k, v in log.settings.items() if k in actuator.parameters}
     fixed = {**parameters(bench, "bench."), **mine}
     return PreparedLog(given, rows, measured, fixed, starts, bench, values, log.time, samples, stretches)
 
 
-def _start_at(
+def states_at(
     actuator: Actuator, bench: Bench, log: Log, inputs: Mapping[str, np.ndarray], start: StartState
 ) -> dict[str, float]:
-    """Every state where a stretch begins; a rotor behind backlash moves along."""
+    """Every state where a stretch begins; a rotor behind backlash moves along.
+
+    Args:
+        actuator: whose states they are.
+        bench: that it moves.
+        log: with every sample of its clock.
+        inputs: what acts on it, by name.
+        start: sample, position [rad or m] and velocity there.
+
+    Returns:
+        State -> value.
+    """
     asked = {name: float(x[start.sample]) for name, x in inputs.items()}
     moving = {} if bench.locked else {"velocity": start.velocity}
     states = actuator.initial_state(asked, position=start.position, **moving)
@@ -178,19 +189,14 @@ class Problem:
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.0))
         self.system = self._system(actuator)
         inner = tuple(path for path in self.free.paths if path in self.system.parameters)
-        states = self.system.states
-        self.pairs = [pair for pair in PAIRS if pair[0] in states]
-        begun = () if self.begin is None else tuple(name for pair in self.pairs for name in pair)
+        self.pairs = [pair for pair in PAIRS if pair[0] in self.system.states]
+        begun = () if self.begin is None else tuple(np.ravel(self.pairs).tolist())
         self.kernels: Kernels = kernels(self.system, free=inner, start=begun)
         self.names = list(self.system.parameters)
         self.fixed = {**parameters(actuator), **parameters(first.bench, "bench.")}
         self.P = np.array([[{**self.fixed, **p.settings}[n] for n in self.names] for p in self.logs])
-        self._S = np.array([[start[n] for n in states] for p in self.logs for start in p.starts])
-        self.log_of = np.repeat(np.arange(len(self.logs)), [len(p.stretches) for p in self.logs])
-        """The log of each stretch."""
-        self.first_stretches = np.searchsorted(self.log_of, np.arange(len(self.logs)))
-        self.rows = np.cumsum([0, *(len(p.time) for p in self.logs)])
-        """Where the rows of each log begin and end, one after the other."""
+        self._S = self._starts()
+        self._cut()
         self.batch: Batch = self._lay_out([p.rows for p in self.logs])
         self.measured = np.concatenate([p.measured for p in self.logs])
         self.columns = [self.names.index(path) for path in inner]
@@ -218,6 +224,19 @@ class Problem:
         return ActuatorSystem(
             actuator=actuator, bench=first.bench, inputs=tuple(sorted(names)), outputs=self.outputs
         )
+
+    def _cut(self) -> None:
+        """Note which stretch is of which log."""
+        self.log_of = np.repeat(np.arange(len(self.logs)), [len(p.stretches) for p in self.logs])
+        """The log of each stretch."""
+        self.first_stretches = np.searchsorted(self.log_of, np.arange(len(self.logs)))
+        self.rows = np.cumsum([0, *(len(p.time) for p in self.logs)])
+        """Where the rows of each log begin and end, one after the other."""
+
+    def _starts(self) -> np.ndarray:
+        """States at the start of every stretch, as the recordings say."""
+        every = [start for p in self.logs for start in p.starts]
+        return np.array([[start[name] for name in self.system.states] for start in every])
 
     def _lay_out(self, rows: Sequence[HeldInputs]) -> Batch:
         """Rows of every log, cut into its stretches: each is a run of its own."""
@@ -316,7 +335,7 @@ class Problem:
         none = np.zeros((len(paths), 2)), np.zeros((len(both), len(paths)))
         return np.block([[paths, none[0]], [none[1], both]])
 
-    def reduce(self, blocks: Blocks, damping: float = 0.0) -> Reduced:
+    def reduce(self, blocks: Blocks, damping: float = 0.0) -> ReducedBlocks:
         """The normal equations by paths alone, with every start where it is best.
 
         Args:
@@ -329,7 +348,7 @@ class Problem:
         if self.begin is not None:
             return self.begin.reduce(blocks, damping)
         n, _, c = blocks.JtJ.shape
-        return Reduced(*blocks, np.zeros((n, 2, c)), np.zeros((n, 2)))
+        return ReducedBlocks(*blocks, np.zeros((n, 2, c)), np.zeros((n, 2)))
 
     def in_logs(self, of_stretches: np.ndarray) -> np.ndarray:
         """Sums over the stretches of each log."""
@@ -590,9 +609,14 @@ def problem(
             for one, (joint, recording) in zip(prepared, labels, strict=True)
         ]
     steps = substeps or default_substeps(prepared, actuator)
-    moving = free_starts and not prepared[0].bench.locked
-    begin = StartStates.of([one for p in prepared for one in p.stretches]) if moving else None
+    begin = _begin(prepared) if free_starts else None
     return Problem(actuator, prepared, free, seen, steps, _noise(prepared, seen), starts or {}, begin)
+
+
+def _begin(prepared: Sequence[PreparedLog]) -> StartStates | None:
+    """Where all stretches begin; None where nothing can move."""
+    locked = prepared[0].bench.locked
+    return None if locked else StartStates.of([one for p in prepared for one in p.stretches])
 
 
 def _noise(prepared: Sequence[PreparedLog], outputs: Sequence[str]) -> np.ndarray:

@@ -21,7 +21,7 @@ class Blocks(NamedTuple):
     cost: np.ndarray
 
 
-class Reduced(NamedTuple):
+class ReducedBlocks(NamedTuple):
     """The same by paths alone, each start where it is best; and what leads back to the starts."""
 
     JtJ: np.ndarray
@@ -56,7 +56,7 @@ class StartStates:
         """The same elsewhere; where it is, without a place."""
         return self if now is None else replace(self, now=now)
 
-    def reduce(self, blocks: Blocks, damping: float = 0.0) -> Reduced:
+    def reduce(self, blocks: Blocks, damping: float = 0.0) -> ReducedBlocks:
         """Eliminate the starts (Schur's complement of each stretch).
 
         Args:
@@ -76,7 +76,7 @@ class StartStates:
             JtJ = blocks.JtJ[:, :-2, :-2] - across.transpose(0, 2, 1) @ along
             Jtr = blocks.Jtr[:, :-2] - np.einsum("nsp,ns->np", along, g)
         belief = 0.5 * np.sum(((self.now - self.mean) / self.error) ** 2, axis=1)
-        return Reduced(JtJ, Jtr, blocks.cost + belief, along, step)
+        return ReducedBlocks(JtJ, Jtr, blocks.cost + belief, along, step)
 
     def profile(
         self, k: int, J: np.ndarray, weight: np.ndarray, errors: np.ndarray

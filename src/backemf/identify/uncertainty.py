@@ -120,12 +120,15 @@ def uncertainty(
 
 
 def bounded_normal(problem: Problem, x: np.ndarray, robust: float) -> tuple[np.ndarray, np.ndarray]:
-    """(curvature with what is believed before, gradient of the data) in x, by derivatives that are bounded.
+    """The normal equations in x, by derivatives that are bounded.
 
     Args:
         problem: with the weights of the fit.
         x: where.
         robust: weighted error beyond which one counts less.
+
+    Returns:
+        (curvature with what is believed before, gradient of the data).
     """
     terms = _of_logs(problem, x, robust)
     H = problem.gather(terms.curvature + terms.belief, x)

@@ -117,13 +117,16 @@ def shoot(p: Problem, robot: Robot, recordings: Sequence[RobotRecording], second
     for one in p.logs:
         motion, j = motions[one.recording], robot.place(one.joint)
         t = one.log.time
-        known = {k for k, _, _ in one.restarts}
+        known = {start.sample for start in one.stretches}
         places = [k for k in restarts_every(t, seconds) if int(one.samples[k]) not in known]
         q, v = (np.interp(t[places], motion.time, x[:, j]) for x in (motion.position, motion.velocity))
-        more = zip((int(one.samples[k]) for k in places), map(float, q), map(float, v), strict=True)
-        measured = one.measured.copy()
+        rows = zip(one.samples[places].tolist(), q.tolist(), v.tolist(), strict=True)
+        stretches = sorted([*one.stretches, *(StartState(*row, 0.0, 0.0) for row in rows)])
+        measured, inputs = one.measured.copy(), dict(zip(p.system.inputs, one.inputs.T, strict=True))
         measured[one.samples[places]] = np.nan
-        logs.append(one._replace(restarts=sorted([*one.restarts, *more]), measured=measured))
+        log, actuator = one.log.refine()[0], p.starts[one.joint]
+        starts = [states_at(actuator, one.bench, log, inputs, start) for start in stretches]
+        logs.append(one._replace(stretches=stretches, starts=starts, measured=measured))
     return replace(p, logs=logs)
 
 

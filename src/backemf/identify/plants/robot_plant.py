@@ -375,6 +375,9 @@ def with_armature(actuator: Actuator, place: int, recordings: Sequence[RobotReco
         actuator: of the joint.
         place: of the joint among the robot's.
         recordings: along which it carries something.
+
+    Returns:
+        The actuator; the same where an armature is stated.
     """
     if actuator.motor.rotor_inertia:
         return actuator
