@@ -15,7 +15,8 @@ from backemf.errors import UnknownName
 from backemf.kits.frc.characterize import UNITS
 from backemf.kits.frc.loop_gains import feedforward
 from backemf.kits.frc.mechanism_constants import SEASONS, constants
-from tests.conftest import needed, unavailable
+
+from ..conftest import needed, unavailable
 
 GAINS = {"kS": 0.1234567891234, "kG": 0.456789123456, "kV": 1.357913579, "kA": 0.0246802468}
 """In SI."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 from urllib.parse import urlparse
 
 import pytest
@@ -190,7 +191,8 @@ def test_a_student_with_two_mechanisms_and_no_units(page, tmp_path):
         space: dict = {}
         exec(page.locator("#gains pre.source").inner_text(), space)
         made, truth = space["kFeedforward"], mechanisms()[name]
-        m, friction, G = truth.actuator.motor, truth.actuator.friction, truth.actuator.gearbox.ratio
+        m, G = truth.actuator.motor, truth.actuator.gearbox.ratio
+        friction: Any = truth.actuator.friction
         for v, angle in ((1.0, 0.3), (-0.5, -0.4), (2.0, 0.9)):
             weight = 4.0 * 9.80665 * 0.6 * math.cos(angle) if name == "arm" else 0.0
             torque = friction.coulomb * math.copysign(1.0, v) + friction.viscous * v + weight

@@ -235,7 +235,7 @@ class Queue:
             job.stopped = True
             self.workers.stop(job.id, kindly=True)
             loop = asyncio.get_running_loop()
-            seconds = KIND_SECONDS.get(job.command, AT_ONCE)
+            seconds = KIND_SECONDS.get(str(job.command), AT_ONCE)
             loop.call_later(seconds, lambda: self.workers.stop(job.id, kindly=False))
 
     def forget(self, project: Project) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...logs.log import Log
+from ...logs.log import Log, StartState
 from ...logs.robot import Ground, Robot
 from ...mujoco.robot import robot_motion as alone
 from ...mujoco.robot.contact import (
@@ -26,7 +26,7 @@ from ...mujoco.robot.contact import (
 from ...mujoco.robot.joint_simulation import simulate_joints
 from ...mujoco.robot.robot_motion import JointLoads, RobotMotion, joint_loads, motion_of, part_of
 from ...physics.actuator import Actuator
-from ..problem import Problem
+from ..problem import Problem, states_at
 from .plant import Optimum
 
 if TYPE_CHECKING:

@@ -161,6 +161,6 @@ def memory_size(export: Export, n_joints: int) -> int:
 
     from .jax import load_file
 
-    space: dict[str, Any] = load_file(export.files)
+    space: dict[str, Any] = load_file({name: str(text) for name, text in export.files.items()})
     memory = space["init"](space["params"](), export.timestep)
     return n_joints * sum(int(x.size) for x in jax.tree.leaves(memory))
