@@ -163,7 +163,7 @@ def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
     else:
         words_ = f"the logs held out ({choice_of(hold_out).words})"
     folds, turned = folds_of(logs, hold_out)
-    quiet = replace(options, inspect=False)
+    quiet = replace(options, inspect=False, bands=False)
     searches = []
     for held in (hold_out, *(fold for fold in folds if turned)):
         training, judged = split(logs, held)

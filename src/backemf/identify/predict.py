@@ -9,17 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from ..findings import Finding, finding
 from ..logs.log import Log, Signal
 from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
+from ..results.variation import ExpectedError, expected_error as error_of_band
 from . import bench_numbers
+from .bands import band_of, variation_in
 from .parameters import FreeParameters
+from .plants.starts import without_echo
 from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact
 from .problem import Problem, fitted_drive, problem
 
 ROLES = ("training", "held out", "not in the fit")
+__all__ = ["band_of", "expected_error", "predict_joint", "predict_logs", "predict_motion", "run"]
 SAME = 1e-3
 """Relative difference up to which an error counts as the one that the fit stored for this log."""
 
@@ -78,9 +83,27 @@ def as_found(fit: Fit, log: Log) -> Log:
     return replace(log, bench=replace(log.bench, **freed)) if freed and log.bench is not None else log
 
 
+def as_begun(log: Log) -> Log:
+    """A log, or each joint's, that begins somewhere: at rest where it is first asked to be, where no position
+    was recorded."""
+    if log.joints:
+        return replace(log, joints={name: as_begun(one) for name, one in log.joints.items()})
+    if "position" in log:
+        return log
+    asked = log["position_target"] if "position_target" in log else np.zeros(len(log))
+    only_first = np.where(np.arange(len(log)) == 0, asked, np.nan)
+    return replace(log, signals={**log.signals, "position": Signal(time=log.time.copy(), values=only_first)})
+
+
+def _mean_absolute(errors: np.ndarray) -> float:
+    """Of what was recorded; NaN where nothing was."""
+    seen = errors[np.isfinite(errors)]
+    return float(np.mean(np.abs(seen))) if len(seen) else float("nan")
+
+
 def run(fit: Fit, log: Log) -> Prediction:
     """Simulate a log from its start and what was asked; nothing is fitted."""
-    log = as_found(fit, log)
+    log = as_found(fit, as_begun(log))
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.as_late(actuator, [log], fit.bench)
     p = problem(actuator, [log], FreeParameters(tuple(late)), outputs=("position",), substeps=fit.substeps)
@@ -100,7 +123,7 @@ def run(fit: Fit, log: Log) -> Prediction:
         actuator=here,
         states=states,
         signals=told,
-        error=float(np.nanmean(np.abs(states["position"] - log["position"]))),
+        error=_mean_absolute(states["position"] - log["position"]),
         stored={**fit.training, **fit.held_out}.get(log.name),
         posed=p,
     )
@@ -133,10 +156,16 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
             all of them together.
     """
     if fit.robot is not None and fit.joints:
-        recordings = [recording_of(fit.robot, log) for log in logs]
-        recordings, _, _ = with_contact(fit.robot, recordings, fit.actuators, fit.delays, fit.robot.ground)
-        return [_of_robot(fit, fit.robot, recording) for recording in recordings]
-    return [_of_bench(fit, run(fit, log)) for log in logs]
+        robot = fit.robot
+        logs, _ = without_echo(logs, fit.actuators)
+        unseen = [not any("position" in joint for joint in log.joints.values()) for log in logs]
+        recordings = [recording_of(robot, as_begun(log) if new else log) for log, new in zip(logs, unseen)]
+        seen = [one for one, new in zip(recordings, unseen, strict=True) if not new]
+        marked, _, _ = with_contact(robot, seen, fit.actuators, fit.delays, robot.ground)
+        rest = iter(marked)
+        found = [one if new else next(rest) for one, new in zip(recordings, unseen, strict=True)]
+        return [_of_robot(fit, robot, one, log) for one, log in zip(found, logs, strict=True)]
+    return [_of_bench(fit, run(fit, log), bench_numbers.new_mounting(fit.bench, log)) for log in logs]
 
 
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
@@ -144,7 +173,25 @@ def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
     return predict_logs(fit, [log])[0]
 
 
-def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
+def expected_error(fit: Fit, log: Log) -> ExpectedError:
+    """How far off the prediction of a log is to be expected; what `Fit.expected_error` gives."""
+    motion = predict_motion(fit, log)
+    return error_of_band(motion.band, variation_in(fit), motion.joints)
+
+
+def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Finding:
+    n = sum(one.path == "bench.hanging" for one in fit.bench)
+    text = (
+        f"{log.name} is of a mounting that was never fitted: its arm is taken to hang at"
+        f" {mounting[0]:.3g} +- {mounting[1]:.2g} rad, as those of {n} fitted one{'s' * (n != 1)} do."
+    )
+    remedy = "state its angle (bench.hanging), or fit one short recording of it along"
+    return finding("new_mounting", text, remedy, angle=mounting[0], deviation=mounting[1])
+
+
+def _of_bench(
+    fit: Fit, prediction: Prediction, mounting: tuple[float, float] | None = None
+) -> PredictedMotion:
     log = prediction.log
     asked = {"": log["position_target"]} if "position_target" in log else {}
     return PredictedMotion(
@@ -157,15 +204,17 @@ def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
         asked=asked,
         touched=np.zeros(len(log), bool),
         fit=fit,
+        mounting=mounting,
+        findings=() if mounting is None else (_hangs_elsewhere(fit, log, mounting),),
     )
 
 
-def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording) -> PredictedMotion:
+def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> PredictedMotion:
     motion, log = recording.motion, recording.log
     q = simulate_joints(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
     return PredictedMotion(
-        log=log,
+        log=given,
         role=role(fit, log.name),
         joints=tuple(fit.joints),
         time=motion.time,

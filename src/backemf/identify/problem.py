@@ -338,7 +338,7 @@ class Problem:
         corrections = {"resets": self.resets, "robust": robust, "on": on}
         S = np.broadcast_to(self.S, (len(X), *self.S.shape))
         cost = self.kernels.cost(
-            P, S, self.batch, self.substeps, self.measured, 1.0 / self.sigma, **corrections
+            P, S, self.batch, self.substeps, self.measured, 1.0 / self.sigma_of_rows, **corrections
         )
         return cost.sum(axis=1)
 

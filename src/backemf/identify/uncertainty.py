@@ -40,6 +40,19 @@ class Uncertainty:
     quantile: float
     """How many standard errors a 95 % interval reaches: more where few recordings tell how much they
     disagree."""
+    effects: LogEffects | None = None
+    """What each log says by itself."""
+
+
+class LogEffects(NamedTuple):
+    """What each log says at the optimum, in x."""
+
+    curvature: np.ndarray
+    """(n_x, n_x), of all logs and the prior."""
+    of_logs: Sequence[np.ndarray]
+    """The same of each log alone."""
+    scores: np.ndarray
+    """(n_logs, n_x): the slope of each log's cost."""
 
 
 class ErrorTerm(NamedTuple):
@@ -132,7 +145,11 @@ def uncertainty(
         covariance = covariance * np.outer(factor, factor)
         quantile = max(quantile, float(student.ppf(0.975, freedom)))
     return Uncertainty(
-        covariance=covariance, if_right=if_right, scatter=float(np.sqrt(scatter2)), quantile=quantile
+        covariance=covariance,
+        if_right=if_right,
+        scatter=float(np.sqrt(scatter2)),
+        quantile=quantile,
+        effects=LogEffects(A, alone, spread),
     )
 
 
