@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,13 +39,13 @@ ERRORS_LONG, SHORTEST = 5.0, 0.5
 """How long a stretch is at least: times that errors last; seconds."""
 FEWEST_RIGS = 3
 """Rigs from which on they are left out in turn; of fewer, the recordings are."""
-MOST_FOLDS = 8
+MOST_FOLDS = 6
 """Groups that recordings are left out in at most."""
 WIDEST = 2.0
 """How many times the fit's own error a draw may leave on the fitted recordings of any joint."""
 NEARER = 0.7
 """By which a draw that leaves more is drawn towards the fit."""
-FEW_STEPS = 8
+FEW_STEPS = 4
 """Of the search without some logs, where one does not do."""
 HANGING = "bench.hanging"
 
@@ -90,6 +90,8 @@ class NextRecording:
     """Of what only a prior tells: the same in all draws."""
     robust: float
     """Weighted error beyond which one counts less."""
+    optima: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
+    """Without some logs, as far as they were looked for."""
 
     def covariance(self, without: Sequence[int] = ()) -> np.ndarray:
         """Of the drawn numbers of a next recording, as all logs but some say.
@@ -134,6 +136,8 @@ class NextRecording:
     def optimum_without(self, places: Sequence[int]) -> np.ndarray:
         """Where the optimum lies without some logs, by one step of Gauss and Newton; by a few more where that
         leads astray."""
+        if tuple(places) in self.optima:
+            return self.optima[tuple(places)]
         A = self.effects.curvature - sum(self.effects.of_logs[k] for k in places)
         step = inverse(A) @ self.effects.scores[list(places)].sum(axis=0)
         x = self.p.free.inside(self.x + step)
@@ -142,7 +146,17 @@ class NextRecording:
         here, there = (_cost(rest, y[kept], self.robust) for y in (self.x, x))
         if not there <= here:
             x[kept] = levenberg_marquardt(rest, self.x[kept], most=FEW_STEPS, robust=self.robust).x
+        self.optima[tuple(places)] = x
         return x
+
+    def errors_left_out(self, folds: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        """Errors of every log, as the others predict it without its fold [rad or m]."""
+        found: dict[int, np.ndarray] = {}
+        for places in folds:
+            part, kept = part_of(self.p, places)
+            errors = part.position_errors(part.free.inside(self.optimum_without(places)[kept]))
+            found |= dict(zip(places, errors, strict=True))
+        return [found[k] for k in range(len(self.p.logs))]
 
 
 def next_recording(
@@ -223,13 +237,20 @@ class LeftOut:
         return float(np.quantile(np.abs(self.errors) / self.deviation, share))
 
 
-def leave_out(one: NextRecording, places: Sequence[int], shares: np.ndarray, seed: int) -> LeftOut:
+def leave_out(
+    one: NextRecording,
+    places: Sequence[int],
+    shares: np.ndarray,
+    unexplained: Sequence[np.ndarray],
+    seed: int,
+) -> LeftOut:
     """Logs as the others predict them: from the optimum, the draws and the floor without them.
 
     Args:
         one: what the fitted recordings say.
         places: of the logs that are left out.
         shares: how far each draw may go.
+        unexplained: errors of all logs, each left out; the floor is what the others have of them.
         seed: of the draws.
     """
     p, gone = one.p, set(places)
@@ -240,7 +261,7 @@ def leave_out(one: NextRecording, places: Sequence[int], shares: np.ndarray, see
     part, kept = part_of(p, places)
     middle = part.position_errors(part.free.inside(x[kept]))
     runs = [part.predictions(part.free.inside((x + move)[kept])) for move in moved]
-    floor = floor_of(p, p.position_errors(one.x), others)
+    floor = floor_of(p, unexplained, others)
     errors, deviation = [], []
     for k, error in enumerate(middle):
         stated = np.hypot(deviation_of(np.array([run[k] for run in runs])), floor[part.logs[k].joint])
@@ -301,8 +322,9 @@ def variation_of(
     one = next_recording(p, x, uncertainties, units, robust)
     moved = one.draws(MEMBERS, seed)
     shares = shares_of(one, moved)
-    groups, words = _groups_left_out(units, rigs)
-    judged = [leave_out(one, places, shares, seed) for places in groups]
+    folds, groups, words = _groups_left_out(units, rigs)
+    unexplained = one.errors_left_out(folds)
+    judged = [leave_out(one, places, shares, unexplained, seed) for places in groups]
     errors = np.concatenate([group.errors for group in judged])
     deviation = np.concatenate([group.deviation for group in judged])
     usual = LeftOut(errors=errors, deviation=deviation).factor()
@@ -311,7 +333,7 @@ def variation_of(
     return Variation(
         numbers=tuple(_number(one, k) for k in one.drawn),
         members=(shares[:, None] * moved)[:, one.drawn],
-        floor=floor_of(p, found, range(len(p.logs))),
+        floor=floor_of(p, unexplained, range(len(p.logs))),
         factor=max(group.factor() for group in judged) if by_rig else usual,
         usual=usual,
         mean_absolute=float(np.mean(np.abs(errors)) / np.mean(deviation)),
@@ -323,17 +345,20 @@ def variation_of(
     )
 
 
-def _groups_left_out(units: Sequence[Any], rigs: Sequence[Any]) -> tuple[list[list[int]], str]:
-    """(places of the logs that are left out together, in words): rigs, or recordings where these are few."""
-    names = list(dict.fromkeys(rigs))
-    if len(names) >= FEWEST_RIGS:
-        groups = [[k for k, rig in enumerate(rigs) if rig == name] for name in names]
-        return groups, f"{len(names)} rigs, one at a time"
+def _groups_left_out(
+    units: Sequence[Any], rigs: Sequence[Any]
+) -> tuple[list[list[int]], list[list[int]], str]:
+    """Places of the logs that are left out together: (recordings; rigs, or recordings where these are few; in
+    words)."""
     names = list(dict.fromkeys(units))
-    folds = min(len(names), MOST_FOLDS)
-    fold = {name: k % folds for k, name in enumerate(names)}
-    groups = [[k for k, unit in enumerate(units) if fold[unit] == f] for f in range(folds)]
-    return groups, f"{len(names)} recordings, in {folds} parts"
+    n = min(len(names), MOST_FOLDS)
+    fold = {name: k % n for k, name in enumerate(names)}
+    folds = [[k for k, unit in enumerate(units) if fold[unit] == f] for f in range(n)]
+    of_rigs = list(dict.fromkeys(rigs))
+    if len(of_rigs) < FEWEST_RIGS:
+        return folds, folds, f"{len(names)} recordings, in {n} parts"
+    groups = [[k for k, rig in enumerate(rigs) if rig == name] for name in of_rigs]
+    return folds, groups, f"{len(of_rigs)} rigs, one at a time"
 
 
 def _number(one: NextRecording, k: int) -> DrawnNumber:
@@ -396,7 +421,8 @@ def with_variation(fit: Fit, optimum: Any, uncertainties: Uncertainty) -> Fit:
     there = uncertainty(cut, y, robust=optimum.robust)
     there = replace(there, covariance=uncertainties.covariance) if len(y) == len(x) else there
     found = variation_of(cut, y, there, ["cut"] * len(cut.logs), **how)
-    floor = floor_of(p, p.position_errors(x), range(len(p.logs)))
+    whole = floor_of(p, p.position_errors(x), range(len(p.logs)))
+    floor = {joint: max(width, whole[joint]) for joint, width in found.floor.items()}
     words_ = f"stretches of {_mean_length(cut):.2g} s, which {found.left_out.partition(' ')[0]} were cut"
     return replace(fit, variation=replace(found, floor=floor, left_out=words_))
 

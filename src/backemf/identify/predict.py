@@ -159,7 +159,8 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
         robot = fit.robot
         logs, _ = without_echo(logs, fit.actuators)
         unseen = [not any("position" in joint for joint in log.joints.values()) for log in logs]
-        recordings = [recording_of(robot, as_begun(log) if new else log) for log, new in zip(logs, unseen)]
+        begun = [as_begun(log) if new else log for log, new in zip(logs, unseen, strict=True)]
+        recordings = [recording_of(robot, log) for log in begun]
         seen = [one for one, new in zip(recordings, unseen, strict=True) if not new]
         marked, _, _ = with_contact(robot, seen, fit.actuators, fit.delays, robot.ground)
         rest = iter(marked)

@@ -46,7 +46,7 @@ class Variation(store.Noun):
     members: np.ndarray = field(repr=False)
     """(draws, numbers): how far each draw is from the fit, on the numbers' scales."""
     floor: Mapping[str, float]
-    """By joint, what 68 % of the errors on the fitted recordings stay within [rad or m]."""
+    """By joint, what 68 % of the errors of recordings that were left out stay within [rad or m]."""
     factor: float
     """Half the width of a 95 % band in standard deviations, as left-out recordings need it."""
     usual: float
