@@ -13,7 +13,7 @@ from ..errors import NotAvailable
 from ..logs.log import Log, Signal
 from ..physics.actuator import Actuator
 from ..results.fit_result import Fit, PredictedMotion
-from ..results.variation import Band, Variation, band_around
+from ..results.variation import PredictionBand, Variation, band_around
 from . import bench_numbers
 from .parameters import FreeParameters
 from .plants.recordings import joint_log, recording_of
@@ -37,7 +37,7 @@ def variation_in(fit: Fit) -> Variation:
     )
 
 
-def band_of(motion: PredictedMotion) -> Band:
+def band_of(motion: PredictedMotion) -> PredictionBand:
     """Where the recording of a predicted motion is to be expected.
 
     Args:

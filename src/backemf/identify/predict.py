@@ -3,6 +3,7 @@ state; of n joints their positions, those of a robot simulated together."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,12 +16,12 @@ from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
-from ..results.variation import ExpectedError, expected_error as error_of_band
+from ..results.variation import ExpectedError, PredictionBand, expected_error as error_of_band
 from . import bench_numbers
 from .bands import band_of, variation_in
 from .parameters import FreeParameters
-from .plants.starts import without_echo
 from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact
+from .plants.starts import without_echo
 from .problem import Problem, fitted_drive, problem
 
 ROLES = ("training", "held out", "not in the fit")
@@ -47,6 +48,17 @@ class Prediction:
     """The same as the fit stored it; None where this log was not in the fit."""
     posed: Problem = field(repr=False, compare=False)
     """The log as the engine took it, for whoever runs it again with other numbers."""
+    fit: Fit | None = field(default=None, repr=False, compare=False)
+
+    @functools.cached_property
+    def band(self) -> PredictionBand | None:
+        """Where 95 % of the samples are to be expected; None where the fit has no bands."""
+        if self.fit is None or self.fit.variation is None:
+            return None
+        return _of_bench(self.fit, self, self.mounting).band
+
+    mounting: tuple[float, float] | None = None
+    """Where the arm of a mounting that was never fitted hangs, and the standard deviation of that [rad]."""
 
     @property
     def position(self) -> np.ndarray:
@@ -103,6 +115,7 @@ def _mean_absolute(errors: np.ndarray) -> float:
 
 def run(fit: Fit, log: Log) -> Prediction:
     """Simulate a log from its start and what was asked; nothing is fitted."""
+    mounting = bench_numbers.new_mounting(fit.bench, log)
     log = as_found(fit, as_begun(log))
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.as_late(actuator, [log], fit.bench)
@@ -126,6 +139,8 @@ def run(fit: Fit, log: Log) -> Prediction:
         error=_mean_absolute(states["position"] - log["position"]),
         stored={**fit.training, **fit.held_out}.get(log.name),
         posed=p,
+        fit=fit,
+        mounting=mounting,
     )
 
 
@@ -166,7 +181,8 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
         rest = iter(marked)
         found = [one if new else next(rest) for one, new in zip(recordings, unseen, strict=True)]
         return [_of_robot(fit, robot, one, log) for one, log in zip(found, logs, strict=True)]
-    return [_of_bench(fit, run(fit, log), bench_numbers.new_mounting(fit.bench, log)) for log in logs]
+    predictions = [run(fit, log) for log in logs]
+    return [_of_bench(fit, prediction, prediction.mounting) for prediction in predictions]
 
 
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:

@@ -23,7 +23,7 @@ from ..physics.quantity import quantities
 from ..registry import SERVICES
 from ..statistics import Coordinate
 from ..tables import NotebookDisplay, Overview, interval, number, table
-from .variation import Band, ExpectedError, Variation
+from .variation import ExpectedError, PredictionBand, Variation
 
 EVEN = 0.3
 """Error, on a number's own scale, up to which a plain error says the same."""
@@ -486,7 +486,7 @@ class PredictedMotion:
     findings: tuple[Finding, ...] = ()
 
     @functools.cached_property
-    def band(self) -> Band:
+    def band(self) -> PredictionBand:
         """Where 95 % of the samples are to be expected; simulated when it is first asked for. Raises
         `NotAvailable`, with the reason, where the fit has none to give."""
         return SERVICES.predictions.band_of(self)

@@ -123,7 +123,7 @@ class Variation(store.Noun):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
+class PredictionBand:
     """Where 95 % of the samples of a recording are to be expected, by joint [rad or m]."""
 
     low: Mapping[str, np.ndarray] = field(repr=False)
@@ -152,7 +152,7 @@ class ExpectedError(store.Noun):
 
 def band_around(
     predicted: Mapping[str, np.ndarray], members: Mapping[str, np.ndarray], variation: Variation
-) -> Band:
+) -> PredictionBand:
     """The band of a prediction.
 
     Args:
@@ -165,7 +165,7 @@ def band_around(
     """
     deviation = {joint: np.hypot(deviation_of(members[joint]), variation.floor[joint]) for joint in predicted}
     half = {joint: variation.factor * s for joint, s in deviation.items()}
-    return Band(
+    return PredictionBand(
         low={joint: q - half[joint] for joint, q in predicted.items()},
         high={joint: q + half[joint] for joint, q in predicted.items()},
         deviation=deviation,
@@ -179,7 +179,7 @@ def deviation_of(members: np.ndarray) -> np.ndarray:
     return 0.5 * (high - low)
 
 
-def expected_error(band: Band, variation: Variation, joints: Sequence[str]) -> ExpectedError:
+def expected_error(band: PredictionBand, variation: Variation, joints: Sequence[str]) -> ExpectedError:
     """The error that a band says is to be expected.
 
     Args:
