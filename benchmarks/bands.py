@@ -4,7 +4,7 @@ the other half judged.
 Usage: python benchmarks/bands.py ../shared/data [SET ...] [--quick]
 Inside: share of samples in the 95 % band. Half-width: of the band, over the root mean square error. Said:
 expected over real mean absolute error, by recording, the median. Ranks: where samples lie among the draws,
-as the share in the lowest, the middle and the highest fifth. A band is also given without positions.
+as the share in the lowest, the middle and the highest fifth.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def servo(folder: Path, name: str, part: str, is_fitted: Callable[[be.Log], bool
 
 def light(log: be.Log) -> bool:
     """Whether a log is of the lighter rigs."""
-    assert log.bench is not None
-    return be.parameters(log.bench)["mass"] < 0.3 if hasattr(be, "parameters") else log.bench.mass < 0.3  # pyright: ignore
+    assert isinstance(log.bench, be.bench.Pendulum)
+    return log.bench.mass < 0.3
 
 
 def arm(folder: Path, quick: bool) -> Halves:
@@ -118,7 +118,7 @@ def row(name: str, folder: Path, quick: bool) -> tuple[str, ...]:
     fit = be.fit(halves.start, halves.fitted, **halves.options)
     spent, variation = time.process_time() - begun, fit.variation
     assert variation is not None
-    found, ranks = judge(fit, halves.judged), ""
+    found = judge(fit, halves.judged)
     ranks = " ".join(f"{share:.2f}" for share in found["ranks"])
     return (
         name,

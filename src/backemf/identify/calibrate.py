@@ -69,9 +69,9 @@ def part_of(p: Problem, places: Sequence[int]) -> tuple[Problem, list[int]]:
             rows.append(replace(q, logs=mine))
     sigma = p.sigma if p.sigma.ndim == 1 else p.sigma[list(places)]
     logs = [p.logs[k] for k in places]
-    return Problem(
-        p.actuator, logs, FreeParameters(tuple(rows)), p.outputs, p.substeps, sigma, p.starts
-    ), kept
+    part = type(p)(p.actuator, logs, FreeParameters(tuple(rows)), p.outputs, p.substeps, sigma, p.starts)
+    part.take_after(p, places)
+    return part, kept
 
 
 @dataclass
@@ -177,7 +177,9 @@ def next_recording(
     common = [
         k
         for k, q in enumerate(p.free.parameters)
-        if not q.beside or q.path == DELAY or (q.logs is None and q.path != HANGING)
+        if not q.beside
+        or q.path == DELAY
+        or (q.logs is None and q.path.startswith("bench.") and q.path != HANGING)
     ]
     return NextRecording(
         p=p,
@@ -437,6 +439,8 @@ def _mean_length(p: Problem) -> float:
 
 def _cut(p: Problem, x: np.ndarray) -> Problem | None:
     """The same logs in stretches that start anew; None where they are too short for it."""
+    if type(p) is not Problem:
+        return None
     slow = _slow_time(p, p.position_errors(x))
     logs, labels, places, ends = [], [], [], []
     for k, one in enumerate(p.logs):

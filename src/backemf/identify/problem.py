@@ -199,6 +199,14 @@ class Problem:
                 at[begin + k], to[:, begin + k] = True, (q, v)
         return Resets(at, *to) if at.any() else None
 
+    def take_after(self, whole: Problem, places: Sequence[int]) -> None:
+        """What a problem of some of another's logs has from it, beside what it is made of.
+
+        Args:
+            whole: the other.
+            places: of the logs there.
+        """
+
     @property
     def first(self) -> np.ndarray:
         """The optimiser's x at the start parameters."""

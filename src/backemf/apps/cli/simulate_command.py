@@ -52,7 +52,7 @@ class SimulateWords(ActuatorWords, WritingWords):
     )
     band: bool = option(
         default=False,
-        help="Of a stored fit: also say how far off this may be, and draw where 95 % of a recording would be.",
+        help="Of a stored fit: also say how far off this may be, and draw the band of a recording.",
     )
     plot: Path | None = plot_option("the runs")
     output: Path | None = output_option("Write the runs into this table (.csv, .npz, .parquet).")
