@@ -80,7 +80,11 @@ def with_band(figure: Figure, motions: Sequence[PredictedMotion]) -> Figure:
         label="95 % of a recording",
         color=0,
     )
-    return replace(figure, panels=[replace(place, regions=[region]), *others])
+    half, unit = 1e3 * motion.band.half(), "mrad" if motion.fit.actuator.motion == "rotary" else "mm"
+    off = Region(x=motion.time, low=-half, high=half, label="95 % of a recording", color=0)
+    middle = Curve(x=motion.time, y=0.0 * half, color=0)
+    below = replace(over_time(f"off by [{unit}]", middle), regions=[off])
+    return replace(figure, panels=[replace(place, regions=[region]), below, *others])
 
 
 def runs(trajectories: Sequence[Trajectory], labels: Sequence[str], title: str, note: str = "") -> Figure:
