@@ -144,13 +144,9 @@ def uncertainty(
         )
         covariance = covariance * np.outer(factor, factor)
         quantile = max(quantile, float(student.ppf(0.975, freedom)))
-    return Uncertainty(
-        covariance=covariance,
-        if_right=if_right,
-        scatter=float(np.sqrt(scatter2)),
-        quantile=quantile,
-        effects=LogEffects(A, alone, spread),
-    )
+    scatter, effects = float(np.sqrt(scatter2)), LogEffects(A, alone, spread)
+    how: dict[str, Any] = {"scatter": scatter, "quantile": quantile, "effects": effects}
+    return Uncertainty(covariance=covariance, if_right=if_right, **how)
 
 
 def _among(logs: Sequence[int], groups: Sequence[Any]) -> int:

@@ -59,10 +59,7 @@ class Spread(Noun):
             raise InvalidValue(
                 f"spread.held_out is {self.held_out!r}; expected a mean absolute error of at least 0"
             )
-        if len({len(values) for values in self.draws.values()}) > 1:
-            raise InvalidValue(
-                "spread.draws has rows of different lengths; expected one number a draw in each"
-            )
+        _check_rows(self.draws)
         n = len(self.errors)
         if self.correlation is not None:
             r = np.asarray(self.correlation, float)
@@ -170,3 +167,8 @@ def check_paths(actuator: Actuator, paths: Sequence[str]) -> None:
     for path in paths:
         if path not in actuator.parameters:
             raise UnknownName("parameter", path, actuator.parameters)
+
+
+def _check_rows(draws: Mapping[str, Sequence[float]]) -> None:
+    if len({len(values) for values in draws.values()}) > 1:
+        raise InvalidValue("spread.draws has rows of different lengths; expected one number a draw in each")
