@@ -124,6 +124,9 @@ class NextRecording:
             n: how many.
             seed: of the generator.
             without: places of the logs that do not count.
+
+        Returns:
+            A row for each draw.
         """
         C = self.covariance(without)
         scale = np.sqrt(np.maximum(np.diag(C), 1e-300))
@@ -403,6 +406,9 @@ def with_variation(fit: Fit, optimum: Any, uncertainties: Uncertainty) -> Fit:
         fit: without.
         optimum: that it is of.
         uncertainties: of x there.
+
+    Returns:
+        The same fit otherwise.
     """
     p, x, plant = optimum.problem, optimum.x, optimum.plant
     rigs = ["robot" if log.recording else words(bench_of(log.log)) for log in p.logs]

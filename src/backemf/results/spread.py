@@ -110,6 +110,9 @@ class Spread(Noun):
             variation: of a fit; None: nothing is added.
             actuator: whose numbers they are.
             joint: of a robot, whose it is.
+
+        Returns:
+            The same spread otherwise.
         """
         if variation is None:
             return self

@@ -107,6 +107,9 @@ class Variation(store.Noun):
             fitted: by joint.
             member: a row of `members`.
             share: of the way from the fit to there.
+
+        Returns:
+            By joint.
         """
         drawn = self.by_joint(member, share)
         return {
@@ -186,6 +189,9 @@ def expected_error(band: PredictionBand, variation: Variation, joints: Sequence[
         band: of a prediction.
         variation: of the fit.
         joints: that count.
+
+    Returns:
+        Means over the joints, and each joint's own.
     """
     each = {joint: variation.mean_absolute * float(np.mean(band.deviation[joint])) for joint in joints}
     square = np.mean([np.mean(band.deviation[joint] ** 2) for joint in joints])
