@@ -162,6 +162,8 @@ _MEANINGS = {
         "firmware_gain_fitted": "nobody printed the firmware's gain; it was fitted along",
         "interrupted": "the search was interrupted; this is the best so far",
         "model_error": "the errors exceed the noise: the model misses something",
+        "new_mounting": "a mounting that was never fitted hangs as those that were, on average",
+        "no_band": "the recordings cannot say how far predictions may be off",
         "not_determined": "the logs do not determine a number",
         "no_errors": "the curvature at the optimum is not that of a minimum: no error can be told",
         "not_identifiable": "the logs hardly tell a number",

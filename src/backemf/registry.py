@@ -214,6 +214,14 @@ class Predictions(Protocol):
         """A log as the fit says that it must have gone."""
         ...
 
+    def band_of(self, motion: Any) -> Any:
+        """Where its recording is to be expected."""
+        ...
+
+    def expected_error(self, fit: Any, log: Any) -> Any:
+        """How far off the prediction of a log is to be expected."""
+        ...
+
 
 class Services:
     """What lower layers ask of higher ones, by name: nouns read and draw themselves without knowing how."""

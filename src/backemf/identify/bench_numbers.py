@@ -141,6 +141,9 @@ def as_found(of_bench: Sequence[BenchNumber], log: Log) -> Log:
     known = (*parameters(log.bench), "hanging", "supply_factor")
     rows = [(one.path.removeprefix("bench."), one) for one in of_bench if one.path.startswith("bench.")]
     changes = {field: one.value for field, one in rows if _belongs(one, field, log)}
+    mounting = new_mounting(of_bench, log)
+    if mounting is not None:
+        changes["hanging"] = mounting[0]
     gauges = [one.value for field, one in rows if field == "supply_factor"]
     if gauges and "supply" in log:
         changes.setdefault("supply_factor", float(np.mean(gauges)))
@@ -148,6 +151,38 @@ def as_found(of_bench: Sequence[BenchNumber], log: Log) -> Log:
     there = replace(log, bench=replace(log.bench, **changes)) if changes else log
     volts = _volts(of_bench, log)
     return there if volts is None else replace(there, settings={**there.settings, "drive.supply": volts})
+
+
+def new_mounting(of_bench: Sequence[BenchNumber], log: Log) -> tuple[float, float] | None:
+    """Where an arm hangs on a mounting that a fit never saw, as those that it saw say.
+
+    Args:
+        of_bench: what the fit found beside the actuator.
+        log: of a bench; one that states its angle keeps it.
+
+    Returns:
+        (mean, standard deviation of a further one) [rad]; None where the angle is known, or none was fitted.
+    """
+    fitted = [one for one in of_bench if one.path == "bench.hanging" and one.group]
+    bench = log.bench
+    if bench is None or not bench.hangs or parameters(bench).get("hanging") is not None:
+        return None
+    if not fitted or any(_belongs(one, "hanging", log) for one in fitted):
+        return None
+    return angle_of_next([one.value for one in fitted], fitted[0].tolerance)
+
+
+def angle_of_next(angles: Sequence[float], tolerance: float) -> tuple[float, float]:
+    """Where an arm hangs on a further mounting: (mean, standard deviation) [rad].
+
+    Args:
+        angles: of the fitted mountings [rad].
+        tolerance: of an angle that nobody fitted, where there is only one [rad].
+    """
+    n = len(angles)
+    if n < 2:
+        return float(angles[0]), tolerance
+    return float(np.mean(angles)), float(np.std(angles, ddof=1) * math.sqrt(1.0 + 1.0 / n))
 
 
 def _belongs(one: BenchNumber, field: str, log: Log) -> bool:

@@ -17,6 +17,7 @@ from ..logs.log import Log, actuator_and_logs, several
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..results.fit_result import Fit, FittedLog
+from .calibrate import with_variation
 from .fit_options import LADDER, FitOptions
 from .frictions import law, with_friction
 from .holdout import split
@@ -134,5 +135,8 @@ def make_fit(optimum: Optimum) -> Fit:
     uncertainties = uncertainty(
         p, x, robust=optimum.robust, groupings=plant.groupings(p), own=plant.schedule.own_logs
     )
-    fit = plant.make_fit(optimum, judgement, with_terms(uncertainties, plant.error_terms(optimum)))
+    uncertainties = with_terms(uncertainties, plant.error_terms(optimum))
+    fit = plant.make_fit(optimum, judgement, uncertainties)
+    if plant.options.bands:
+        fit = with_variation(fit, optimum, uncertainties)
     return replace(fit, logs=tuple(FittedLog.of(log) for log in plant.given))

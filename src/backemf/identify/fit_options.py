@@ -151,6 +151,11 @@ class FitOptions(Options):
     inspect: bool = option(
         default=True, help="Look for faults of the recordings at all.", applies_to=BENCH, cli=HIDDEN
     )
+    bands: bool = option(
+        default=True,
+        help="Find out how far predictions of other recordings may be off, from how these differ.",
+        cli="--bands/--no-bands",
+    )
     progress: Callable[[str, float, float], None] | None = option(
         default=None,
         help="Is called with what is being done, the cost, and which share of the whole is done.",

@@ -7,7 +7,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from ..errors import InvalidValue, MissingValue, UnknownName
 from ..logs.log import Log, bench_of
 from ..physics.quantity import parameters
 from .bench_numbers import words
+from .parameters import FreeParameters
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 KEYS: dict[str, Callable[[Log], Any]] = {
     "gain": lambda log: log.settings.get("drive.proportional"),
@@ -221,3 +225,33 @@ def group_by_rig(logs: Sequence[Log]) -> dict[Any, list[Log]]:
         rig = None if log.bench is None else words(log.bench)
         groups.setdefault((rig, tuple(sorted(log.settings.items()))), []).append(log)
     return groups if len(groups) > 1 else {log.name: [log] for log in logs}
+
+
+def part_of(p: Problem, places: Sequence[int]) -> tuple[Problem, list[int]]:
+    """The same problem of some of its logs.
+
+    Args:
+        p: the problem.
+        places: of the logs that stay.
+
+    Returns:
+        (it, the places in x of the numbers that act there).
+    """
+    new = {old: k for k, old in enumerate(places)}
+    kept, rows = [], []
+    for k, q in enumerate(p.free.parameters):
+        mine = None if q.logs is None else tuple(new[i] for i in q.logs if i in new)
+        if mine is None or mine:
+            kept.append(k)
+            rows.append(replace(q, logs=mine))
+    stretches = [int(i) for k in places for i in np.flatnonzero(p.log_of == k)]
+    part = replace(
+        p,
+        logs=[p.logs[k] for k in places],
+        free=FreeParameters(tuple(rows)),
+        sigma=p.sigma if p.sigma.ndim == 1 else p.sigma[list(places)],
+        begin=None if p.begin is None else p.begin.some(stretches),
+    )
+    part.sigma_noise = p.sigma_noise
+    part.take_after(p, places)
+    return part, kept

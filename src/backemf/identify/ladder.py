@@ -179,7 +179,7 @@ def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
     each; the one chosen is carried on to all logs that may be fitted."""
     options = plant.options
     folds, said = folds_of(plant.logs)
-    quiet = replace(options, inspect=False, hold_out=None)
+    quiet = replace(options, inspect=False, hold_out=None, bands=False)
     how: dict[str, Any] = {"options": quiet, "given": (), "rough": True}
     parts = [replace(plant, logs=fold.training, held_out=fold.judged, **how) for fold in folds]
     search = FrictionSearch(parts[0], quiet)

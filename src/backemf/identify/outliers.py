@@ -18,6 +18,7 @@ from ..logs.log import Log, bench_of
 from . import bench_numbers as numbers
 from .causes import CAUSES, DRIFTS, FREED, Cause, causes, drifting, gain_parameter, move_commands
 from .fit_numbers import bench_numbers_of
+from .holdout import part_of
 from .optimize import levenberg_marquardt
 from .parameters import FreeParameters, Parameter, default_paths, free
 from .problem import Problem, problem
@@ -83,7 +84,8 @@ def diagnose(p: Problem, x: np.ndarray, robust: float) -> list[Finding]:
     odd = odd_log(p, x, robust)
     if odd is not None:
         return [odd]
-    part, y = part_of(p, x, _tried_places(_scatter(p, x)))
+    part, kept = part_of(p, _tried_places(_scatter(p, x)))
+    y = x[kept]
     drift = list(drifting(part, y, robust, [one.log for one in part.logs]))
     return drift or list(causes(p, x, robust))
 
@@ -104,7 +106,8 @@ def odd_log(p: Problem, x: np.ndarray, robust: float) -> Finding | None:
     if len(scatter) < 3 or not np.max(scatter) > BEYOND:
         return None
     places = _tried_places(scatter)
-    part, y = part_of(p, x, places)
+    part, kept = part_of(p, places)
+    y = x[kept]
     before = _scatter(part, y)
     trials = [_leave_out(part, y, k, robust) for k in range(len(places))]
     best, *rest = sorted(trials, key=lambda trial: trial.others)
@@ -131,29 +134,6 @@ def _tried_places(scatter: np.ndarray) -> list[int]:
     return sorted(int(k) for k in (*worst, *some))
 
 
-def part_of(p: Problem, x: np.ndarray, places: Sequence[int]) -> tuple[Problem, np.ndarray]:
-    """The same problem of some of its logs, and where it stands.
-
-    Args:
-        p: the problem.
-        x: the optimiser's.
-        places: of the logs that stay.
-
-    Returns:
-        (the problem, its x).
-    """
-    at = {k: i for i, k in enumerate(places)}
-    kept, y = [], []
-    for q, v in zip(p.free.parameters, x, strict=True):
-        logs = None if q.logs is None else tuple(at[k] for k in q.logs if k in at)
-        if logs is None or logs:
-            kept.append(replace(q, logs=logs))
-            y.append(v)
-    part = replace(p, logs=[p.logs[k] for k in places], free=FreeParameters(tuple(kept)))
-    part.sigma_noise = p.sigma_noise
-    return part, np.array(y)
-
-
 def _scatter(p: Problem, x: np.ndarray) -> np.ndarray:
     """Root mean square error of the position by log, in units of the noise."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -165,7 +145,8 @@ def _scatter(p: Problem, x: np.ndarray) -> np.ndarray:
 def _leave_out(p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequence[float] = (6.0,)) -> LeftOut:
     """The optimum without one log: led by the recordings at first, by observers of some bandwidths [rad/s],
     then as noise weighs them."""
-    others, y = part_of(p, x, [j for j in range(len(p.logs)) if j != k])
+    others, kept = part_of(p, [j for j in range(len(p.logs)) if j != k])
+    y = x[kept]
     n = max(1, p.substeps // 2)
     how: dict[str, Any] = {"substeps": n, "tolerance": 1e-3, "still": (DELAY,)}
     for bandwidth in (*stages, 0.0):

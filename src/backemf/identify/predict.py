@@ -3,24 +3,30 @@ state; of n joints their positions, those of a robot simulated together."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ..findings import Finding, finding
 from ..logs.log import Log, Signal, mark_of
 from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
+from ..results.variation import ExpectedError, PredictionBand, expected_error as error_of_band
 from . import bench_numbers
+from .bands import band_of, variation_in
 from .optimize import with_read_starts
 from .parameters import FreeParameters
 from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact
+from .plants.starts import without_echo
 from .problem import Problem, fitted_drive, problem
 
 ROLES = ("training", "held out", "not in the fit")
+__all__ = ["band_of", "expected_error", "predict_joint", "predict_logs", "predict_motion", "run"]
 SAME = 1e-3
 """Relative difference up to which an error counts as the one that the fit stored for this log."""
 
@@ -45,6 +51,17 @@ class Prediction:
     """The mark of this log as the fit stored it; empty where it did not."""
     posed: Problem = field(repr=False, compare=False)
     """The log as the engine took it, for whoever runs it again with other numbers."""
+    fit: Fit | None = field(default=None, repr=False, compare=False)
+
+    @functools.cached_property
+    def band(self) -> PredictionBand | None:
+        """Where 95 % of the samples are to be expected; None where the fit has no bands."""
+        if self.fit is None or self.fit.variation is None:
+            return None
+        return _of_bench(self.fit, self, self.mounting).band
+
+    mounting: tuple[float, float] | None = None
+    """Where the arm of a mounting that was never fitted hangs, and the standard deviation of that [rad]."""
 
     @property
     def position(self) -> np.ndarray:
@@ -86,10 +103,29 @@ def as_found(fit: Fit, log: Log) -> Log:
     return replace(log, bench=replace(log.bench, **freed)) if freed and log.bench is not None else log
 
 
+def as_begun(log: Log) -> Log:
+    """A log, or each joint's, that begins somewhere: at rest where it is first asked to be, where no position
+    was recorded."""
+    if log.joints:
+        return replace(log, joints={name: as_begun(one) for name, one in log.joints.items()})
+    if "position" in log:
+        return log
+    asked = log["position_target"] if "position_target" in log else np.zeros(len(log))
+    only_first = np.where(np.arange(len(log)) == 0, asked, np.nan)
+    return replace(log, signals={**log.signals, "position": Signal(time=log.time.copy(), values=only_first)})
+
+
+def _mean_absolute(errors: np.ndarray) -> float:
+    """Of what was recorded; NaN where nothing was."""
+    seen = errors[np.isfinite(errors)]
+    return float(np.mean(np.abs(seen))) if len(seen) else float("nan")
+
+
 def run(fit: Fit, log: Log) -> Prediction:
     """Simulate a log from its start, which is read from the log itself, and what was asked; nothing else is
     fitted."""
-    log = as_found(fit, log)
+    mounting = bench_numbers.new_mounting(fit.bench, log)
+    log = as_found(fit, as_begun(log))
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.as_late(actuator, [log], fit.bench)
     how: dict[str, Any] = {"outputs": ("position",), "substeps": fit.substeps, "free_starts": True}
@@ -111,10 +147,12 @@ def run(fit: Fit, log: Log) -> Prediction:
         actuator=here,
         states=states,
         signals=told,
-        error=float(np.nanmean(np.abs(states["position"] - log["position"]))),
+        error=_mean_absolute(states["position"] - log["position"]),
         stored={**fit.training, **fit.held_out}.get(log.name),
         remembered=next((one.mark for one in fit.logs if one.name == log.name), ""),
         posed=p,
+        fit=fit,
+        mounting=mounting,
     )
 
 
@@ -145,10 +183,18 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
             all of them together.
     """
     if fit.robot is not None and fit.joints:
-        recordings = [recording_of(fit.robot, log) for log in logs]
-        recordings, _, _ = with_contact(fit.robot, recordings, fit.actuators, fit.delays, fit.robot.ground)
-        return [_of_robot(fit, fit.robot, recording) for recording in recordings]
-    return [_of_bench(fit, run(fit, log)) for log in logs]
+        robot = fit.robot
+        logs, _ = without_echo(logs, fit.actuators)
+        unseen = [not any("position" in joint for joint in log.joints.values()) for log in logs]
+        begun = [as_begun(log) if new else log for log, new in zip(logs, unseen, strict=True)]
+        recordings = [recording_of(robot, log) for log in begun]
+        seen = [one for one, new in zip(recordings, unseen, strict=True) if not new]
+        marked, _, _ = with_contact(robot, seen, fit.actuators, fit.delays, robot.ground)
+        rest = iter(marked)
+        found = [one if new else next(rest) for one, new in zip(recordings, unseen, strict=True)]
+        return [_of_robot(fit, robot, one, log) for one, log in zip(found, logs, strict=True)]
+    predictions = [run(fit, log) for log in logs]
+    return [_of_bench(fit, prediction, prediction.mounting) for prediction in predictions]
 
 
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
@@ -156,7 +202,25 @@ def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
     return predict_logs(fit, [log])[0]
 
 
-def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
+def expected_error(fit: Fit, log: Log) -> ExpectedError:
+    """How far off the prediction of a log is to be expected; what `Fit.expected_error` gives."""
+    motion = predict_motion(fit, log)
+    return error_of_band(motion.band, variation_in(fit), motion.joints)
+
+
+def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Finding:
+    n = sum(one.path == "bench.hanging" for one in fit.bench)
+    text = (
+        f"{log.name} is of a mounting that was never fitted: its arm is taken to hang at"
+        f" {mounting[0]:.3g} +- {mounting[1]:.2g} rad, as those of {n} fitted one{'s' * (n != 1)} do."
+    )
+    remedy = "state its angle (bench.hanging), or fit one short recording of it along"
+    return finding("new_mounting", text, remedy, angle=mounting[0], deviation=mounting[1])
+
+
+def _of_bench(
+    fit: Fit, prediction: Prediction, mounting: tuple[float, float] | None = None
+) -> PredictedMotion:
     log = prediction.log
     asked = {"": log["position_target"]} if "position_target" in log else {}
     return PredictedMotion(
@@ -169,15 +233,17 @@ def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
         asked=asked,
         touched=np.zeros(len(log), bool),
         fit=fit,
+        mounting=mounting,
+        findings=() if mounting is None else (_hangs_elsewhere(fit, log, mounting),),
     )
 
 
-def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording) -> PredictedMotion:
+def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> PredictedMotion:
     motion, log = recording.motion, recording.log
     q = simulate_joints(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
     return PredictedMotion(
-        log=log,
+        log=given,
         role=role(fit, log.name),
         joints=tuple(fit.joints),
         time=motion.time,

@@ -254,6 +254,14 @@ class Problem:
             S[:, [self.system.states.index(name) for name in pair]] = self.begin.now
         return S
 
+    def take_after(self, whole: Problem, places: Sequence[int]) -> None:
+        """What a problem of some of another's logs has from it, beside what it is made of.
+
+        Args:
+            whole: the other.
+            places: of the logs there.
+        """
+
     @property
     def first(self) -> np.ndarray:
         """The optimiser's x at the start parameters."""
@@ -443,7 +451,8 @@ class Problem:
         P = np.stack([self.parameters_of(x)[self.log_of] for x in X])
         S = np.broadcast_to(self.S, (len(X), *self._S.shape))
         how = {"robust": robust, "on": on}
-        cost = self.kernels.cost(P, S, self.batch, self.substeps, self.measured, 1.0 / self.sigma, **how)
+        weights = 1.0 / self.sigma_of_rows
+        cost = self.kernels.cost(P, S, self.batch, self.substeps, self.measured, weights, **how)
         return cost.sum(axis=1)
 
     def sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -52,6 +52,11 @@ class StartStates:
         mean = np.array([(s.position, 0.0) for s in starts])
         return StartStates(now, mean, np.array([(s.position_error, s.velocity_error) for s in starts]))
 
+    def some(self, rows: Sequence[int]) -> StartStates:
+        """Those of some stretches, in that order."""
+        places = list(rows)
+        return StartStates(self.now[places], self.mean[places], self.error[places])
+
     def at(self, now: np.ndarray | None) -> StartStates:
         """The same elsewhere; where it is, without a place."""
         return self if now is None else replace(self, now=now)

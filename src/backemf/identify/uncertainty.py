@@ -41,6 +41,19 @@ class Uncertainty:
     """Root mean square of the weighted errors: 1 where the noise explains them."""
     positive: bool = True
     """Whether the curvature at the optimum is that of a minimum; else both are the prior's."""
+    effects: LogEffects | None = None
+    """What each log says by itself; None where that curvature is not of a minimum."""
+
+
+class LogEffects(NamedTuple):
+    """What each log says at the optimum, in x."""
+
+    curvature: np.ndarray
+    """(n_x, n_x), of all logs and the prior."""
+    of_logs: Sequence[np.ndarray]
+    """The same of each log alone."""
+    scores: np.ndarray
+    """(n_logs, n_x): the slope of each log's cost."""
 
 
 class ErrorTerm(NamedTuple):
@@ -114,9 +127,12 @@ def uncertainty(
     # Errors that last scatter the scores by more than as many independent ones.
     alike = float(np.median(np.diag(told) / np.diag(terms.scatter2 * bread @ H @ bread).clip(1e-300)))
     noise = np.inf if robust < np.inf else terms.scatter2 * max(alike, 1.0)
-    moved = _disagreement(problem, x, terms, A, noise, groupings, own)
+    alone = [problem.in_x(curvature, k, x) for k, curvature in enumerate(terms.curvature + terms.belief)]
+    effects = LogEffects(A, alone, problem.scores(terms.scores, x))
+    moved = _disagreement(problem, effects, noise, groupings, own)
     factor = np.sqrt(np.maximum((moved + np.diag(held)) / np.diag(if_right), 1.0))
-    return Uncertainty(covariance=if_right * np.outer(factor, factor), if_right=if_right, scatter=scatter)
+    covariance = if_right * np.outer(factor, factor)
+    return Uncertainty(covariance=covariance, if_right=if_right, scatter=scatter, effects=effects)
 
 
 def bounded_normal(problem: Problem, x: np.ndarray, robust: float) -> tuple[np.ndarray, np.ndarray]:
@@ -136,21 +152,14 @@ def bounded_normal(problem: Problem, x: np.ndarray, robust: float) -> tuple[np.n
 
 
 def _disagreement(
-    problem: Problem,
-    x: np.ndarray,
-    terms: _LogTerms,
-    A: np.ndarray,
-    noise: float,
-    groupings: Sequence[Sequence[Any]],
-    own: bool,
+    problem: Problem, effects: LogEffects, noise: float, groupings: Sequence[Sequence[Any]], own: bool
 ) -> np.ndarray:
     """Variance of each number by how far groups of logs pull it, log by log, rig by rig, setting by setting:
     the largest. Where the model misses something groups differ, however few they are, and 1.96 of the roots
     reach as far as Student's t does; where noise explains every error, of this variance, they do only if
     chance would not make them."""
-    spread = problem.scores(terms.scores, x)
-    alone = np.array([problem.in_x(H, k, x) for k, H in enumerate(terms.curvature + terms.belief)])
-    root, largest, tried = _root(A), np.zeros(len(x)), set()
+    spread, alone = effects.scores, np.array(effects.of_logs)
+    root, largest, tried = _root(effects.curvature), np.zeros(spread.shape[1]), set()
     for groups in (range(len(spread)), *groupings):
         names = list(dict.fromkeys(groups))
         parted = tuple(names.index(g) for g in groups)  # the same for groups that only have other names

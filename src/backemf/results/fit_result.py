@@ -3,6 +3,7 @@ cannot tell; what it consists of, and a recording beside what the fit makes of i
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from ..physics.quantity import quantities
 from ..registry import SERVICES
 from ..statistics import Coordinate
 from ..tables import NotebookDisplay, Overview, interval, number, table
+from .variation import ExpectedError, PredictionBand, Variation
 
 EVEN = 0.3
 """Error, on a number's own scale, up to which a plain error says the same."""
@@ -69,6 +71,9 @@ class Fit(NotebookDisplay, store.Noun):
     """Of a robot: how far its joints, simulated together, are from the recordings."""
     robot: Robot | None = None
     """With the ground as it was told or found."""
+    variation: Variation | None = None
+    """How a next recording would differ: what bands are made of; absent in fits stored before bands were, and
+    where the recordings cannot say."""
 
     def __post_init__(self) -> None:
         """The delays of a robot live in its joints' actuators, also of fits stored before they did. A command
@@ -117,9 +122,25 @@ class Fit(NotebookDisplay, store.Noun):
             log: a recording on the bench, or of the robot, that was fitted; it need not have been in the fit.
 
         Returns:
-            Positions by joint beside the recorded ones; the one joint of a bench is called "".
+            Positions by joint beside the recorded ones, and a band in which they are to be expected; the one
+            joint of a bench is called "". A log without positions starts at rest where it is first asked to
+            be.
         """
         return SERVICES.predictions.predict_motion(self, log)
+
+    def expected_error(self, log: Log) -> ExpectedError:
+        """How far off the prediction of a log is to be expected, on a rig that may not exist yet.
+
+        Args:
+            log: what is asked, on which bench; positions are not needed.
+
+        Returns:
+            Mean absolute and root mean square error [rad or m].
+
+        Raises:
+            NotAvailable: the recordings that were fitted cannot say.
+        """
+        return SERVICES.predictions.expected_error(self, log)
 
     def draws(self, n: int, seed: int = 0) -> list[Actuator]:
         """Actuators drawn from the fit's joint uncertainty: what else these logs would have allowed.
@@ -470,6 +491,25 @@ class PredictedMotion:
     recording: Any = field(default=None, repr=False, compare=False)
     """Of a robot, for `identify.predict`: its motion, what joints carry along it, how near it comes to the
     ground."""
+    mounting: tuple[float, float] | None = None
+    """Where the arm hangs of a mounting that was never fitted, and the standard deviation of that [rad]."""
+    findings: tuple[Finding, ...] = ()
+
+    @functools.cached_property
+    def band(self) -> PredictionBand:
+        """Where 95 % of the samples are to be expected; simulated when it is first asked for. Raises
+        `NotAvailable`, with the reason, where the fit has none to give."""
+        return SERVICES.predictions.band_of(self)
+
+    @property
+    def low(self) -> Mapping[str, np.ndarray]:
+        """By joint, the lower end of the band [rad or m]."""
+        return self.band.low
+
+    @property
+    def high(self) -> Mapping[str, np.ndarray]:
+        """By joint, the upper end of the band [rad or m]."""
+        return self.band.high
 
     def array(self, which: str = "positions") -> np.ndarray:
         """'positions' or 'recorded' of all joints, (samples, joints), as the robot has them."""

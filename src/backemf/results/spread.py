@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..codec import Noun
 from ..errors import InvalidValue, UnknownName
 from ..physics.actuator import Actuator
 from ..physics.quantity import quantities
+from .variation import Variation
 
 Paths = str | tuple[str, ...]
 """One parameter, or several that move together by the same factor."""
@@ -41,6 +42,11 @@ class Spread(Noun):
     `UNITS`, and an empty mapping is none."""
     held_out: float | None = None
     """Mean absolute error of position on recordings that the fit did not see [rad or m]."""
+    draws: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Path -> its number in each draw of a fit's bands: what belongs together stays so."""
+    slow: tuple[float, float] | None = None
+    """What goes with them: standard deviation [rad or m] of a slow error of the position, and the time [s]
+    after which it is down to 1/e of itself."""
 
     def __post_init__(self) -> None:
         for what, table in (("errors", self.errors), ("units", self.units or {})):
@@ -53,6 +59,7 @@ class Spread(Noun):
             raise InvalidValue(
                 f"spread.held_out is {self.held_out!r}; expected a mean absolute error of at least 0"
             )
+        _check_rows(self.draws)
         n = len(self.errors)
         if self.correlation is not None:
             r = np.asarray(self.correlation, float)
@@ -95,6 +102,26 @@ class Spread(Noun):
             units=units,
             held_out=held_out,
         )
+
+    def with_bands(self, variation: Variation | None, actuator: Actuator, joint: str = "") -> Spread:
+        """The same with whole draws that recordings lie among as often as they should, and the slow error.
+
+        Args:
+            variation: of a fit; None: nothing is added.
+            actuator: whose numbers they are.
+            joint: of a robot, whose it is.
+
+        Returns:
+            The same spread otherwise.
+        """
+        if variation is None:
+            return self
+        share, rows = variation.for_training, [{} for _ in variation.members]
+        for row, member in zip(rows, variation.members, strict=True):
+            row |= variation.by_joint(member, share).get(joint, {})
+        paths = [path for path in rows[0] if path in actuator.parameters]
+        slow = (share * variation.floor[joint], variation.slow)
+        return replace(self, draws={path: tuple(row[path] for row in rows) for path in paths}, slow=slow)
 
     def cholesky(self) -> list[list[float]]:
         """L with L L' the correlation: independent draws times it are correlated ones.
@@ -143,3 +170,8 @@ def check_paths(actuator: Actuator, paths: Sequence[str]) -> None:
     for path in paths:
         if path not in actuator.parameters:
             raise UnknownName("parameter", path, actuator.parameters)
+
+
+def _check_rows(draws: Mapping[str, Sequence[float]]) -> None:
+    if len({len(values) for values in draws.values()}) > 1:
+        raise InvalidValue("spread.draws has rows of different lengths; expected one number a draw in each")

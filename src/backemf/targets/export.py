@@ -22,6 +22,7 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..registry import load
 from ..results.fit_result import Fit
+from ..results.spread import Spread
 from .export_options import METHODS, ExportOptions, FileOptions, bam_names, scopes_of
 from .fingerprint import sign_numbers
 from .result import (
@@ -133,6 +134,10 @@ def _prepare(actuator: Any, to: str, options: ExportOptions) -> tuple[ExportedPa
     parts = _exported_parts(actuator, name, options)
     if name == "bam" and options.q_offset is None and isinstance(actuator, Fit):
         options = replace(options, q_offset=actuator.zero)
+    if options.draws and options.spread is None and getattr(actuator, "variation", None) is not None:
+        joint = options.joint if actuator.joints else ""
+        spread = Spread().with_bands(actuator.variation, parts.actuators[parts.joint], joint)
+        options = replace(options, spread=spread)
     _check_numbers(options)
     _check_parts(parts, options)
     return parts, _request_for(name, version, parts, options)
@@ -212,6 +217,7 @@ def _request_for(target: str, version: str, parts: ExportedParts, options: Expor
         backlash=options.backlash,
         logs=given_logs(options.logs) or (),
         spread=options.spread,
+        draws=options.draws,
         findings=parts.findings,
         bam_name=options.bam_name,
         q_offset=options.q_offset,

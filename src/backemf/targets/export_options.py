@@ -129,6 +129,13 @@ class FileOptions(Options):
         applies_to=SPREAD,
         cli=HIDDEN,
     )
+    draws: str | None = option(
+        default=None,
+        help="Of a fit: what environments draw unless told otherwise: bands, whole draws of all numbers and"
+        " a slow error, that recordings lie among.",
+        choices=("bands",),
+        applies_to=SPREAD,
+    )
     bam_name: str | None = option(
         default=None,
         help="Which of BAM's actuators it is: {choices}. BAM loads no other file.",

@@ -108,6 +108,8 @@ class Request(NamedTuple):
     """The recordings to fit to instead of the reference motions."""
     spread: Spread | None = None
     """What a training file draws from."""
+    draws: str | None = None
+    """What it draws unless told otherwise."""
     gear: float | None = None
     """MuJoCo's gear of an actuator that is replaced: ctrl stays in its units."""
     findings: tuple[Finding, ...] = ()

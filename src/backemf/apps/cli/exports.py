@@ -259,9 +259,10 @@ def _spread(source: str) -> Any:
         fit = Fit.read(f"{path}.json" if joint else source)
     except BackemfError:
         return None
-    fit = fit.joints.get(joint, fit)
+    variation, fit = fit.variation, fit.joints.get(joint, fit)
     errors = {path: p.error for path, p in fit.parameters.items()}
-    return Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
+    spread = Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
+    return spread.with_bands(variation, fit.actuator, joint)
 
 
 def _write_files(made: list[Any], output: Path | None, force: bool) -> list[Path]:

@@ -51,6 +51,10 @@ class SimulateWords(ActuatorWords, WritingWords):
     start_temperature: float | None = option(
         default=None, help="Winding at the start [degC]; the ambient's unless given.", unit="degC"
     )
+    band: bool = option(
+        default=False,
+        help="Of a stored fit: also say how far off this may be, and draw the band of a recording.",
+    )
     plot: Path | None = plot_option("the runs")
     output: Path | None = output_option("Write the runs into this table (.csv, .npz, .parquet).")
 
@@ -83,26 +87,88 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
         run, summary = _run(actuator, bench, command, dict(zip(swept, values, strict=True)), how)
         runs.append(run)
         summaries.append(summary)
-    findings = [*chosen.findings, *{f.code: f for run in runs for f in run.findings}.values()]
+    motions = _with_bands(o, runs) if o.band else []
+    findings = [*chosen.findings, *{f.code: f for run in (*runs, *motions) for f in run.findings}.values()]
     if o.output is not None:
         columns.write(_table(runs, swept, combinations), o.output, force=o.force)
     if o.plot is not None:
-        _draw(runs, swept, combinations, o.source, f"command: {o.command}; {words_of(bench)}", o.plot)
+        asked = f"command: {o.command}; {words_of(bench)}"
+        _draw(runs, swept, combinations, o.source, asked, o.plot, motions)
 
     def content() -> dict[str, Any]:
         from ... import store
 
         asked = {"source": o.source, "bench": store.plain(bench), "command": str(command)}
         rows = _run_rows(swept, combinations, summaries)
+        for row, motion in zip(rows, motions, strict=False):
+            row["band"] = _plain_band(motion)
         return {**asked, "notes": chosen.notes, "duration": seconds, "runs": rows, "findings": findings}
 
     def text() -> str:
         title = _title(actuator, bench, o.command, seconds, chosen.notes)
         motion = actuator.motion
         rows = _sweep(swept, combinations, summaries, motion) if swept else _single(summaries[0], motion)
-        return "\n\n".join(filter(None, [title, rows, under("Findings", finding_lines(findings))]))
+        said = _band_words(motions, motion)
+        return "\n\n".join(filter(None, [title, rows, said, under("Findings", finding_lines(findings))]))
 
     return Answer(content=content, text=text, findings=findings, written=[o.plot, o.output])
+
+
+def _with_bands(options: SimulateWords, runs: Sequence[Any]) -> list[Any]:
+    """Every run as the stored fit predicts it, with its band."""
+    import numpy as np
+
+    from ...errors import InvalidValue
+    from ...logs.log import Log, Signal
+    from ...results.fit_result import Fit
+
+    if options.start_speed is not None or options.start_temperature is not None:
+        raise InvalidValue("--band predicts from rest; expected no --start-speed and no --start-temperature")
+    if ".json#" in options.source:
+        raise InvalidValue(
+            f"--band is asked for {options.source}, a joint of a robot; expected the fit of one servo. In"
+            " Python fit.predict(log) gives the bands of all joints"
+        )
+    fit, motions = Fit.read(options.source), []
+    for run in runs:
+        clock, actuator = run.time, run.actuator
+        asked = {n: Signal(time=clock, values=run[n]) for n in actuator.drive.targets if n in run.signals}
+        begun = np.where(np.arange(len(clock)) == 0, run.position, np.nan)
+        log = Log(
+            name="simulated",
+            signals={**asked, "position": Signal(time=clock, values=begun)},
+            bench=run.bench,
+            motion=actuator.motion,
+            settings={p: v for p, v in actuator.parameters.items() if v != fit.actuator.parameters.get(p)},
+        )
+        motions.append(fit.predict(log))
+        motions[-1].band  # noqa: B018  # now, so that what cannot be said is said before anything is written
+    return motions
+
+
+def _plain_band(motion: Any) -> dict[str, Any]:
+    """A band as plain values."""
+    expected = motion.fit.expected_error(motion.log)
+    series = {"time": motion.time, "predicted": motion.positions[""], "low": motion.low[""]}
+    series |= {"high": motion.high[""]}
+    return {"expected_mae": expected.mae, "expected_rms": expected.rms} | {
+        name: values.tolist() for name, values in series.items()
+    }
+
+
+def _band_words(motions: Sequence[Any], motion: str) -> str:
+    """How far off runs may be."""
+    unit, lines = "mrad" if motion == "rotary" else "mm", []
+    for k, one in enumerate(motions):
+        expected, half = one.fit.expected_error(one.log), 1e3 * float(one.band.half().mean())
+        which = f"Run {k + 1}: a" if len(motions) > 1 else "A"
+        lines.append(
+            f"{which} recording would be {1e3 * expected.mae:.3g} {unit} off on average; 95 % of it within"
+            f" +- {half:.3g} {unit}."
+        )
+    if not motions:
+        return ""
+    return "\n".join([*lines, f"As told by leaving out {motions[0].fit.variation.left_out}."])
 
 
 def _check_inertia(source: str, actuator: Any) -> None:
@@ -325,6 +391,7 @@ def _draw(
     source: str,
     asked: str,
     plot: Path,
+    motions: Sequence[Any] = (),
 ) -> None:
     from ...tables import number
     from ..report.figures import draw, runs as figures
@@ -332,7 +399,7 @@ def _draw(
     name = Path(source).name if source.endswith((".json", ".toml", ".xml")) else source
     title = f"{name} on {words_of(runs[0].bench)}"
     if not swept:
-        figure = figures.run(runs[0], title, asked)
+        figure = figures.with_band(figures.run(runs[0], title, asked), motions)
     else:
         ends = [v.path.rpartition(".")[2].replace("_", " ") + " " if len(swept) > 1 else "" for v in swept]
         units = ["" if v.unit == "1" else f" {v.unit}" for v in swept]

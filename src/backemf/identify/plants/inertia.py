@@ -53,6 +53,12 @@ class InertiaProblem(Problem):
     plain: Kernels
     """Next to no derivatives: for moving the unknowns."""
 
+    def take_after(self, whole: Problem, places: Sequence[int]) -> None:
+        assert type(whole) is InertiaProblem
+        self.stated, self.base, self.plain = whole.stated, whole.base, whole.plain
+        self.effect = [whole.effect[k] for k in places]
+        self.extra = list(range(len(self.free) - len(whole.extra), len(self.free)))
+
     def inputs_at(self, x: np.ndarray) -> list[np.ndarray]:
         moved = x[self.extra] - self.base
         at = self.system.inputs.index("inertia"), self.system.inputs.index("load")

@@ -136,7 +136,7 @@ def recordings(asked: FleetRequest, paths: Sequence[Path]) -> list[Log]:
 def identify_unit(asked: FleetRequest, logs: Sequence[Log]) -> Fit:
     """The fit of a unit, as it was asked for."""
     common: dict[str, Any] = {"friction": asked.friction, "also": asked.free, "seed": asked.seed}
-    common["hold_out"] = list(asked.hold_out) or None
+    common |= {"hold_out": list(asked.hold_out) or None, "bands": False}
     if asked.robot is not None:  # a part's sheet, with its firmware profile, is then the prior by itself
         options = FitOptions(firmware=asked.firmware, **common)
         return run_fit(asked.start or asked.actuator, logs, options)

@@ -111,12 +111,13 @@ def _class(file: TrainingFile) -> str:
     return fill(
         "torch.py",
         what=file.what,
+        randomise=file.randomise,
         lag=", prepare_lag" if file.lowered.lag else "",
         asked=", ".join([*first, "position", "velocity", "dt", "*", *others, "inertia=None", "load=None"]),
         moving=", ".join([*first, "dt", "*", *others, "load=0.0"]),
         given=", ".join(
             f"self.tensor({name})"
-            + (" + self.offset" if file.has_offset and name == "position_target" else "")
+            + (" + self.offset + self.slow" if file.has_offset and name == "position_target" else "")
             for name in file.targets
         ),
     )

@@ -47,6 +47,11 @@ SAME: tuple[tuple[str, str, str], ...] = (
         "`randomise=('unit_spread',)`: one draw a joint; an assumption unless stated",
     ),
     (
+        "a fit's bands",
+        "BANDS, SLOW",
+        "`randomise=('bands',)`: one whole draw an environment, and a slow error of the position target",
+    ),
+    (
         "a fit's held-out error",
         "HELD_OUT",
         "`randomise=('held_out',)`: a constant error of the position target, one draw a joint",
@@ -75,7 +80,12 @@ class TrainingFile(NamedTuple):
         from ...engine.compile.compiler import lowered_hosted
 
         system, spread = hosted_system(actuator), Spread() if request.spread is None else request.spread
-        check_paths(actuator, list(spread.errors))
+        check_paths(actuator, [*spread.errors, *spread.draws])
+        if request.draws and not spread.draws:
+            raise InvalidValue(
+                f"draws is {request.draws!r}, and nothing says how recordings differ; expected a fit that has"
+                " bands (fit again where it is older), or no draws"
+            )
         return cls(actuator, request, system, lowered_hosted(system), spread)
 
     @property
@@ -91,12 +101,17 @@ class TrainingFile(NamedTuple):
     @property
     def has_offset(self) -> bool:
         """Whether a constant error of the position target may be drawn."""
-        return bool(self.spread.held_out) and _follows_position(self.actuator)
+        return bool(self.spread.held_out or self.spread.slow) and _follows_position(self.actuator)
 
     def host_words(self) -> dict[str, Any]:
         """What the templates of all simulators' own classes say: names, and the inertia to add [kg m^2]."""
         armature = float(self.system.armature(list(self.system.parameters.values())))
-        return {"name": class_name(self.request.joint), "armature": armature}
+        return {"name": class_name(self.request.joint), "armature": armature, "randomise": self.randomise}
+
+    @property
+    def randomise(self) -> str:
+        """What is drawn unless told otherwise, as the file spells it."""
+        return repr((self.request.draws,)).replace("'", '"') if self.request.draws else "()"
 
     def check_targets(self, theirs: Iterable[str], plain: str) -> None:
         """Refuse a drive that follows what a simulator has no place for.
@@ -189,6 +204,7 @@ def _draws(actuator: Actuator, spread: Spread) -> list[str]:
     kept = Spread(errors=errors, correlation=_rows(spread, errors))
     by_position = _follows_position(actuator)
     held = spread.held_out * math.sqrt(0.5 * math.pi) if spread.held_out and by_position else None
+    slow = spread.slow if by_position else None
     origin = "the fit's standard errors" if errors else "none was given"
     assumed = "an assumption of backemf, not a measurement: give your own"
     stated = assumed if spread.units is None else "stated with the export"
@@ -213,6 +229,11 @@ def _draws(actuator: Actuator, spread: Spread) -> list[str]:
         ),
         f"# times sqrt(pi / 2){'' if held else '; none was given'}.",
         f"HELD_OUT = {held!r}",
+        "# Whole draws of a fit's bands, one number a draw in every row: what belongs together stays so.",
+        *_table("BANDS", {f'"{path}"': _row(actuator, path, v) for path, v in spread.draws.items()}),
+        "# What goes with them: standard deviation of a slow error of the position [rad or m], and the time",
+        f"# after which it is down to 1/e of itself [s]{'' if slow else '; none'}.",
+        f"SLOW = {slow!r}",
     ]
 
 
@@ -276,6 +297,13 @@ def _table(name: str, rows: Mapping[str, str], remarks: Mapping[str, str] | None
         return [f"{name} = {{}}"]
     after = {k: f"  # {remarks[k]}" if remarks else "" for k in rows}
     return [f"{name} = {{", *(f"    {k}: {v},{after[k]}" for k, v in rows.items()), "}"]
+
+
+def _row(actuator: Actuator, path: str, values: Sequence[float]) -> str:
+    """Drawn numbers, none outside its range."""
+    ranges = {known: _range(f.metadata, value) for known, f, value in quantities(actuator)}
+    low, high = ranges[path]
+    return repr(tuple(float(f"{min(max(value, low), high):.7g}") for value in values))
 
 
 def _set(names: Iterable[str]) -> str:

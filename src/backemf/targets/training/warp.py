@@ -135,6 +135,7 @@ def write(actuator: Actuator, request: Request) -> Export:
     frame = fill(
         "warp.py",
         what=file.what,
+        randomise=file.randomise,
         targets=", ".join(targets) or "none",
         acted=at.acted,
         place=at.place,

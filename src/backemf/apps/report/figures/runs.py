@@ -11,8 +11,9 @@ import numpy as np
 
 from ....engine.simulate import Trajectory
 from ....errors import InvalidValue
-from ....figure import Band, Bars, Curve, Figure, Panel, over_time
+from ....figure import Band, Bars, Curve, Figure, Panel, Region, over_time
 from ....planning.plan import ExpectedParameter, Plan
+from ....results.fit_result import PredictedMotion
 from ....targets.replay import Replay
 from .fit_figures import short
 
@@ -59,6 +60,31 @@ def _clear(panel: Panel) -> Panel:
     """Without curves that are 0 throughout beside others; with the names above where there are several."""
     lines = [line for line in panel.lines if np.any(np.nan_to_num(line.y))] or [*panel.lines]
     return replace(panel, lines=lines, legend_above=len(lines) > 1)
+
+
+def with_band(figure: Figure, motions: Sequence[PredictedMotion]) -> Figure:
+    """A run with the band in which a recording of it is to be expected.
+
+    Args:
+        figure: Of `run`; its first panel is the position.
+        motions: The run as a fit predicts it; none: nothing is added.
+    """
+    if not motions:
+        return figure
+    (motion,), (place, *others) = motions, figure.panels
+    scale = 180.0 / np.pi if motion.fit.actuator.motion == "rotary" else 1.0
+    region = Region(
+        x=motion.time,
+        low=scale * motion.low[""],
+        high=scale * motion.high[""],
+        label="95 % of a recording",
+        color=0,
+    )
+    half, unit = 1e3 * motion.band.half(), "mrad" if motion.fit.actuator.motion == "rotary" else "mm"
+    off = Region(x=motion.time, low=-half, high=half, label="95 % of a recording", color=0)
+    middle = Curve(x=motion.time, y=0.0 * half, color=0)
+    below = replace(over_time(f"off by [{unit}]", middle), regions=[off])
+    return replace(figure, panels=[replace(place, regions=[region]), below, *others])
 
 
 def runs(trajectories: Sequence[Trajectory], labels: Sequence[str], title: str, note: str = "") -> Figure:

@@ -1,0 +1,182 @@
+"""Bands: on simulated recordings whose servos differ as is known, on a new mounting, stored and refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.identify.bench_numbers import new_mounting
+from backemf.results.variation import rank_histogram, slow_error
+
+TRUTH = be.Actuator(
+    motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+    friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+    drive=be.drive.Servo(firmware_gain=0.16, proportional=16, supply=7.4),
+)
+FREE = ["friction.coulomb", "friction.viscous"]
+
+
+def another(seed: int, mass: float = 0.4, spread: float = 0.25) -> be.Log:
+    """A recording with frictions of its own: by so much they differ from one to the next."""
+    random = np.random.default_rng(seed)
+    factors = np.exp(spread * random.standard_normal(2))
+    drawn = TRUTH.replace(**{"friction.coulomb": 0.05 * factors[0], "friction.viscous": 0.02 * factors[1]})
+    bench = be.bench.Pendulum(mass=mass, length=0.1)
+    asked = {"position_target": be.signal.sine(0.8, 0.4 + 0.05 * (seed % 5))}
+    run = be.simulate(drawn, bench, asked, duration=3.0, dt=0.01)
+    seen = run.position + 3e-4 * random.standard_normal(len(run))
+    target = run["position_target"]
+    return be.log(f"run {seed}", run.time, position=seen, position_target=target, bench=bench)
+
+
+@pytest.fixture(scope="module")
+def fit() -> be.Fit:
+    logs = [another(seed) for seed in range(12)]
+    return be.fit(TRUTH, logs, free_paths=FREE, n_starts=1, inspect=False)
+
+
+def test_draws_spread_as_the_servos_do(fit):
+    """Half of a factor either way: 12 recordings tell a standard deviation to a fifth, shrinking and noise to
+    as much again."""
+    variation = fit.variation
+    assert [one.path for one in variation.numbers] == [*FREE, "drive.delay"]
+    drawn = np.array([variation.values(member)[:2] for member in variation.members])
+    low, high = np.quantile(np.log(drawn), (0.16, 0.84), axis=0)
+    assert 0.12 < 0.5 * (high - low)[0] < 0.45
+    middle = np.median(np.log(drawn), axis=0)
+    assert np.exp(middle) == pytest.approx([p.value for p in fit.parameters.values()], rel=0.2)
+
+
+def test_new_recordings_lie_in_the_band_as_often_as_said(fit):
+    inside, said, ranks = [], [], np.zeros(3)
+    for seed in range(100, 124):
+        log = another(seed)
+        motion = fit.predict(log)
+        q = motion.recorded[""]
+        inside.append(np.mean((motion.low[""] <= q) & (q <= motion.high[""])))
+        error = np.mean(np.abs(motion.positions[""] - q))
+        said.append(fit.expected_error(log).mae / error)
+        ranks += rank_histogram(motion, 3)
+    # 24 servos, each of which is inside or outside nearly as a whole: 95 % +- 5
+    assert 0.85 < np.mean(inside) <= 1.0
+    assert 0.5 < np.median(said) < 2.0
+    assert ranks.min() > 0.15 * ranks.sum()
+
+
+def test_a_rig_that_does_not_exist_is_predicted_without_positions(fit):
+    log = another(200, mass=0.8)
+    signals = {name: s for name, s in log.signals.items() if name != "position"}
+    planned = replace(log, signals=signals)
+    motion = fit.predict(planned)
+    assert np.isnan(motion.recorded[""][1:]).all()
+    assert motion.positions[""][0] == pytest.approx(log["position_target"][0])
+    heavier, usual = fit.expected_error(planned), fit.expected_error(another(201))
+    assert heavier.mae > 0
+    assert heavier.rms >= heavier.mae > 0.2 * usual.mae
+    assert (motion.low[""] < motion.positions[""]).all()
+    assert motion.band.half() == pytest.approx(motion.high[""] - motion.positions[""])
+
+
+def test_a_stored_fit_gives_the_same_band_and_an_old_one_says_why_it_gives_none(fit, tmp_path):
+    log = another(300)
+    again = be.Fit.read(fit.write(tmp_path / "fit.json"))
+    np.testing.assert_allclose(again.predict(log).low[""], fit.predict(log).low[""], rtol=1e-12)
+    content = json.loads((tmp_path / "fit.json").read_text())
+    del content["variation"]
+    (tmp_path / "old.json").write_text(json.dumps(content))
+    old = be.Fit.read(tmp_path / "old.json")
+    assert old.predict(log).positions[""] == pytest.approx(fit.predict(log).positions[""])
+    with pytest.raises(be.BackemfError, match="before bands"):
+        old.expected_error(log)
+
+
+def test_one_recording_is_cut_or_refused():
+    log = another(1)
+    fit = be.fit(TRUTH, [log], free_paths=FREE, n_starts=1, inspect=False)
+    assert fit.variation is not None
+    assert "stretches" in fit.variation.left_out
+    short = log.between(0.0, 1.0)
+    fit = be.fit(TRUTH, [short], free_paths=FREE, n_starts=1, inspect=False)
+    assert fit.variation is None
+    assert "no_band" in {f.code for f in fit.findings}
+    with pytest.raises(be.BackemfError, match="cannot be cut"):
+        fit.predict(log).band  # noqa: B018
+
+
+def test_a_new_mounting_hangs_as_the_fitted_ones_do(fit):
+    """Mean and spread of two in closed form: sd sqrt(2) / 2 of their distance, times sqrt(1 + 1/2)."""
+    from backemf.results.fit_result import BenchNumber
+
+    how = {"path": "bench.hanging", "stated": 0.0, "tolerance": 0.035, "error": 0.001, "unit": "rad"}
+    rows = tuple(
+        BenchNumber(group=group, value=value, logs=(group,), **how)
+        for group, value in (("mass 0.1 kg, length 0.1 m", 0.1), ("mass 0.2 kg, length 0.1 m", 0.16))
+    )
+    hung, log = replace(fit, bench=rows), another(5)
+    mean, spread = new_mounting(rows, log) or (0.0, 0.0)
+    assert mean == pytest.approx(0.13)
+    assert spread == pytest.approx(0.06 / np.sqrt(2) * np.sqrt(1.5))
+    motion = hung.predict(log)
+    assert [f.code for f in motion.findings] == ["new_mounting"]
+    assert motion.log.bench.hanging == pytest.approx(0.13)
+    assert motion.band.half().mean() > fit.predict(log).band.half().mean()
+    stated = replace(log, bench=replace(log.bench, hanging=0.0))
+    assert new_mounting(rows, stated) is None
+
+
+def test_what_joints_share_is_the_same_in_all_of_them():
+    from backemf.results.variation import DrawnNumber, Variation
+
+    rows = (
+        DrawnNumber(path="motor.resistance", joints=("a", "b"), x=np.log(4.0)),
+        DrawnNumber(path="friction.coulomb", joints=("a",), x=np.log(0.05)),
+        DrawnNumber(path="friction.coulomb", joints=("b",), x=np.log(0.06)),
+    )
+    variation = Variation(
+        numbers=rows,
+        members=np.array([[0.1, 0.2, -0.3]]),
+        floor={"a": 0.01, "b": 0.02},
+        factor=2.45,
+        usual=2.0,
+        mean_absolute=0.8,
+        root_mean_square=1.0,
+        left_out="3 recordings",
+        slow=0.15,
+    )
+    drawn = variation.actuators({"a": TRUTH, "b": TRUTH}, variation.members[0], variation.for_training)
+    assert drawn["a"].motor.resistance == drawn["b"].motor.resistance == pytest.approx(4 * np.exp(0.125))
+    assert drawn["b"].friction.coulomb == pytest.approx(0.06 * np.exp(-0.375))
+    spread = be.Spread().with_bands(variation, TRUTH, "b")
+    assert spread.draws["friction.coulomb"] == pytest.approx([0.06 * np.exp(-0.375)])
+    assert spread.slow == pytest.approx((0.025, 0.15))
+
+
+def test_the_slow_error_keeps_its_size_and_forgets_itself():
+    t = np.arange(0.0, 4.0, 0.01)
+    drawn = slow_error(t, 0.2, 4000, np.random.default_rng(0))
+    assert drawn.std(axis=0)[[0, 100, 399]] == pytest.approx(1.0, abs=0.05)  # 4000 draws: 1 %
+    assert np.mean(drawn[:, 0] * drawn[:, 20]) == pytest.approx(np.exp(-1.0), abs=0.06)
+
+
+def test_environments_draw_whole_members_and_a_slow_error(fit):
+    torch = pytest.importorskip("torch")
+    made = be.export(fit, "torch", draws="bands", replay=False)
+    space: dict = {"__name__": "exported"}
+    exec(next(iter(made.files.values())), space)
+    one, two = (space["Actuator"](64, 2, inertia=1e-3, seed=3) for _ in range(2))
+    rows = np.array([space["BANDS"][path] for path in FREE]).T
+    drawn = np.stack([one.parameters[path][:, 0].numpy() for path in FREE], axis=1)
+    assert all(np.min(np.abs(rows - row).max(axis=1)) < 1e-9 for row in drawn)
+    assert len(np.unique(drawn[:, 0])) > 10
+    for path in FREE:
+        assert torch.equal(one.parameters[path], two.parameters[path])
+        assert torch.equal(one.parameters[path][:, 0], one.parameters[path][:, 1])
+    before = one.slow.clone()
+    one.compute(torch.zeros(64, 2), torch.zeros(64, 2), torch.zeros(64, 2), 0.01)
+    assert not torch.equal(before, one.slow)
+    with pytest.raises(be.BackemfError, match="nothing says how recordings differ"):
+        be.export(TRUTH, "torch", draws="bands", replay=False)
