@@ -317,12 +317,9 @@ def _pressed_plot(F: np.ndarray, tau: Measurement, arm: float) -> PlotData:
     """Torque of each reading, and their mean."""
     x = np.arange(1.0, len(F) + 1.0)
     ends = np.array([0.5, len(F) + 0.5])
-    sides = (
-        {}
-        if tau.low is None or tau.high is None
-        else {"low": np.full(2, tau.low), "high": np.full(2, tau.high)}
-    )
-    line = FittedCurve(x=ends, y=np.full(2, tau.value), label="stall torque", **sides)
+    line = FittedCurve(x=ends, y=np.full(2, tau.value), label="stall torque")
+    if tau.low is not None and tau.high is not None:
+        line = replace(line, low=np.full(2, tau.low), high=np.full(2, tau.high))
     return PlotData(
         x_label="reading [1]",
         y_label="torque [N m]",

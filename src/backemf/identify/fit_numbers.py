@@ -271,6 +271,9 @@ def of_search(guessed: bool, interrupted: bool, positive: bool = True) -> Iterat
         guessed: whether the firmware's gain is a guess.
         interrupted: whether the user stopped the search.
         positive: whether the curvature where it ended is that of a minimum.
+
+    Yields:
+        A finding for each.
     """
     if not positive:
         text = "where the search ended the simulation runs away: the errors are what was believed before."

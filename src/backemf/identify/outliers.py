@@ -47,7 +47,7 @@ CLEAR_JUMP = 3.0
 """Size of such a jump in units of the noise at least."""
 
 
-class LeftOut(NamedTuple):
+class LogLeftOut(NamedTuple):
     """What comes of leaving out one log."""
 
     place: int
@@ -142,7 +142,9 @@ def _scatter(p: Problem, x: np.ndarray) -> np.ndarray:
     return np.nan_to_num(np.array(found) / noise, nan=1e9, posinf=1e9)
 
 
-def _leave_out(p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequence[float] = (6.0,)) -> LeftOut:
+def _leave_out(
+    p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequence[float] = (6.0,)
+) -> LogLeftOut:
     """The optimum without one log: led by the recordings at first, by observers of some bandwidths [rad/s],
     then as noise weighs them."""
     others, kept = part_of(p, [j for j in range(len(p.logs)) if j != k])
@@ -156,7 +158,7 @@ def _leave_out(p: Problem, x: np.ndarray, k: int, robust: float, stages: Sequenc
     found = dict(zip(others.free.names, y, strict=True))
     own = np.array([found.get(q.name, q.prior[0]) for q in p.free.parameters])
     alone = _settle_alone(p, own, k, ())
-    return LeftOut(k, own, alone.error, float(np.max(_scatter(others, y))))
+    return LogLeftOut(k, own, alone.error, float(np.max(_scatter(others, y))))
 
 
 class _SingleLog(NamedTuple):
@@ -189,7 +191,7 @@ def _settle_alone(
     return _SingleLog(q, y, float(_scatter(q, y)[0]))
 
 
-def _name_log(p: Problem, odd: LeftOut) -> Finding:
+def _name_log(p: Problem, odd: LogLeftOut) -> Finding:
     """What is said of an odd log: the one thing that would be wrong in it, or that it is another's."""
     log = p.logs[odd.place].log
     rows = sorted(_explanations(p, odd), key=lambda row: row.error)
@@ -218,7 +220,7 @@ def _name_log(p: Problem, odd: LeftOut) -> Finding:
     return Finding(code=first.code, text=text, remedy=remedy, numbers=found, logs=(log.name,))
 
 
-def _explanations(p: Problem, odd: LeftOut) -> Iterator[Explanation]:
+def _explanations(p: Problem, odd: LogLeftOut) -> Iterator[Explanation]:
     """Every one thing that may be wrong in a log by itself, with what it leaves."""
     k, log, x = odd.place, p.logs[odd.place].log, odd.x
     jumps = _lost_counts(p, x, k)

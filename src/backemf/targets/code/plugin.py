@@ -27,7 +27,7 @@ from ...mujoco.joint_interface import JointDrive, drive_findings, drive_joint, r
 from ...mujoco.live import safe
 from ...mujoco.live.attach import SWEEPS
 from ...mujoco.live.places import FIRST, STILL
-from ...mujoco.xml import Edit, Element, compile_edited
+from ...mujoco.xml import Edit, compile_edited
 from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ..export import Export, Request, complete, header, number, xml_comment
@@ -367,8 +367,9 @@ def into_plugin(
     for joint, pattern in choice.deciding.items():
         before, missing = read_joint(model.loaded, joint), (unknown or {}).get(pattern, ())
         drive = drive_joint(before, wanted[pattern], missing, whole=True)
-        kind = next((k for k, known in kinds.items() if known == drive.actuator), joint)
-        kinds.setdefault(kind, drive.actuator)
+        kinds.setdefault(
+            next((k for k, known in kinds.items() if known == drive.actuator), joint), drive.actuator
+        )
         drives[joint] = drive
     first = next(iter(kinds))
     request = request._replace(timestep=engine.timestep, integrator=engine.integrator, joint=first)
@@ -380,9 +381,8 @@ def into_plugin(
     edits, changes = [_extension(model, [*kinds])], []
     for drive in drives.values():
         kind = next(k for k, known in kinds.items() if known == drive.actuator)
-        element = _element(model.actuator(drive.before.actuator, drive.joint), drive, kind)
-        called = f"<plugin> backemf.{identifier(kind)}"
-        mine, said = host_edits(model, drive, element, armature_of(kinds[kind]), called)
+        words = armature_of(kinds[kind]), f"<plugin> backemf.{identifier(kind)}"
+        mine, said = host_edits(model, drive, _element(model, drive, kind), *words)
         edits += mine
         changes += said
     files, new = with_states(
@@ -407,9 +407,10 @@ def _extension(model: UserModel, kinds: Sequence[str]) -> Edit:
     return Edit(root, root.opened, root.opened, f"\n  <extension>{named}</extension>".encode())
 
 
-def _element(given: Element | None, drive: JointDrive, kind: str) -> bytes:
+def _element(model: UserModel, drive: JointDrive, kind: str) -> bytes:
     """The old one's name and range, and our plugin."""
     old, joint = drive.before, drive.joint
+    given = model.actuator(old.actuator, joint)
     kept = {"name": joint} if given is None else {k: v for k, v in given.attributes.items() if k in KEPT}
     if old.ctrlrange is not None:
         kept |= {"ctrlrange": " ".join(map(number, old.ctrlrange)), "ctrllimited": "true"}
