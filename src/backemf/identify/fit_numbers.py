@@ -272,7 +272,7 @@ def of_search(guessed: bool, interrupted: bool, positive: bool = True) -> Iterat
         interrupted: whether the user stopped the search.
         positive: whether the curvature where it ended is that of a minimum.
 
-    Yields:
+    Returns:
         A finding for each.
     """
     if not positive:

@@ -367,12 +367,11 @@ def into_plugin(
     for joint, pattern in choice.deciding.items():
         before, missing = read_joint(model.loaded, joint), (unknown or {}).get(pattern, ())
         drive = drive_joint(before, wanted[pattern], missing, whole=True)
-        kinds.setdefault(
-            next((k for k, known in kinds.items() if known == drive.actuator), joint), drive.actuator
-        )
+        if drive.actuator not in kinds.values():
+            kinds[joint] = drive.actuator
         drives[joint] = drive
-    first = next(iter(kinds))
-    request = request._replace(timestep=engine.timestep, integrator=engine.integrator, joint=first)
+    how = {"timestep": engine.timestep, "integrator": engine.integrator, "joint": next(iter(kinds))}
+    request = request._replace(**how)
     export = several(kinds, request)
     if replay:
         from ..replay import replay_export
