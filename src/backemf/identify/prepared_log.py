@@ -46,7 +46,17 @@ class PreparedLog(NamedTuple):
 
 
 def prepare(actuator: Actuator, log: Log, outputs: Sequence[str], free: FreeParameters) -> PreparedLog:
-    """A log's inputs as rows, its measurements, settings and start."""
+    """A log's inputs as rows, its measurements, settings and start.
+
+    Args:
+        actuator: whose drive says which commands act.
+        log: with its bench.
+        outputs: signals that are compared.
+        free: numbers that are to be found, the bench's among them.
+
+    Returns:
+        The log as the engine takes it.
+    """
     given = log
     log, samples = given.refine()
     bench = _freed_bench(bench_of(log), free)

@@ -362,16 +362,15 @@ def into_plugin(
     model = model_of(path)
     engine = engine_of(model.loaded.model)
     choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
-    kinds: dict[str, Actuator] = {}
-    drives: dict[str, JointDrive] = {}
+    kinds, drives = dict[str, Actuator](), dict[str, JointDrive]()
     for joint, pattern in choice.deciding.items():
         before, missing = read_joint(model.loaded, joint), (unknown or {}).get(pattern, ())
         drive = drive_joint(before, wanted[pattern], missing, whole=True)
         if drive.actuator not in kinds.values():
             kinds[joint] = drive.actuator
         drives[joint] = drive
-    how = {"timestep": engine.timestep, "integrator": engine.integrator, "joint": next(iter(kinds))}
-    request = request._replace(**how)
+    how = {"timestep": engine.timestep, "integrator": engine.integrator}
+    request = request._replace(joint=next(iter(kinds)), **how)
     export = several(kinds, request)
     if replay:
         from ..replay import replay_export
