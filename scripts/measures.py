@@ -53,7 +53,7 @@ ALLOWANCES: dict[str, int] = {
     "JAX and MJX": 700,
 }
 """Lines by which a feature that came later may raise the limit, by the feature."""
-FILES = 20
+FILES = 19
 """Files that these features brought."""
 LIMITS = {
     "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=93_300),
