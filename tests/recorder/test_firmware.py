@@ -1,5 +1,6 @@
-"""What virtual servos do with packets, byte by byte and without a clock: the frames are those that the makers
-print (ROBOTIS e-manual, protocols 1.0 and 2.0; Feetech, SMS/STS communication protocol)."""
+"""What virtual servos do with packets, byte by byte and without a clock: questions are frames as the makers
+print them (ROBOTIS e-manual, protocols 1.0 and 2.0; Feetech, SMS/STS communication protocol), or built by the
+same rules; answers follow from those."""
 
 from __future__ import annotations
 
