@@ -37,7 +37,7 @@ VALUES: dict[str, Any] = {
     **{"on": "gpu", "share": ["nonsense"], "firmware": "no-such", "gains": (1.0, 2.0), "joints": ["elbow"]},
     **{"integrator": "Euler", "spread": object(), "unknown": {"knee": ["motor.inductance"]}},
     **{"joint": "elbow", "posture": {"elbow": 1.0}, "baud": 9600, "interface": "slcan"},
-    **{"bam_name": "mx106", "q_offset": 0.1, "table": 0.0, "draws": "bands"},
+    **{"bam_name": "mx106", "q_offset": 0.1, "table": 0.0, "draws": "bands", "coupling": {"a": {"b": 1.0}}},
 }
 
 

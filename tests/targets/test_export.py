@@ -95,7 +95,7 @@ CLOCKED = be.Actuator(
     friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
     drive=be.drive.Position(volts_per_radian=60.0, volt_seconds_per_radian=1.0, supply=12.0, period=0.01),
 )
-WHOLE = ("mujoco-live", "mujoco-plugin", "torch", "warp", "c", "fmu")
+WHOLE = ("mujoco-live", "mujoco-plugin", "torch", "jax", "warp", "c", "fmu")
 """The engine's own step: nothing is lost."""
 KEEPS_THE_LAW = ("bam", "urdf", "sdf")
 """Parameters without a law, or a joint whose controller is the user's."""

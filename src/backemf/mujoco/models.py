@@ -218,21 +218,20 @@ def mjx_findings(model: Any) -> list[Finding]:
         model: compiled.
 
     Returns:
-        A finding for what it ignores, and one for actuators that it refuses.
+        A finding for actuators that it refuses; where there are none, for what it ignores.
     """
     absent = [what for what, arrays in IGNORED.items() if any(_holds(model, name) for name in arrays)]
     kinds, gains = {*map(int, model.actuator_gaintype)}, load_mujoco().mjtGain
     refused = [kind for kind in REFUSED if int(getattr(gains, f"mjGAIN_{kind.upper()}", -1)) in kinds]
-    findings = []
-    if absent:
-        text = f"MJX runs this model without {', '.join(absent)}, and says nothing."
-        remedy = "export with jax@mjx, whose file carries them; or run it in MuJoCo or MuJoCo Warp"
-        findings.append(finding("mjx_ignores", text, remedy))
     if refused:
         text = f"MJX does not take <{'>, <'.join(refused)}>."
         remedy = "export with jax@mjx --into this model, or with mujoco-classic"
-        findings.append(finding("mjx_refuses", text, remedy))
-    return findings
+        return [finding("mjx_refuses", text, remedy)]
+    if absent:
+        text = f"MJX runs this model without {', '.join(absent)}, and says nothing."
+        remedy = "export with jax@mjx, whose file carries them; or run it in MuJoCo or MuJoCo Warp"
+        return [finding("mjx_ignores", text, remedy)]
+    return []
 
 
 def _holds(model: Any, name: str) -> bool:

@@ -357,7 +357,7 @@ def test_the_pages_torch_blocks_run(tmp_path, monkeypatch):
 
 def test_only_a_training_file_takes_a_spread():
     with pytest.raises(
-        InvalidValue, match="and this is an export to urdf; it applies to the targets torch and warp"
+        InvalidValue, match="and this is an export to urdf; it applies to the targets torch, warp, jax"
     ):
         export(SERVO, "urdf", spread=SPREAD)
 

@@ -16,7 +16,7 @@ from ...targets.replay import Replay, replay, summary
 
 REPLAYED = ("mujoco", "mujoco-live", "mujoco-classic")
 """Targets whose replays a report shows; `backemf replay` runs the others."""
-WHOLE = ("mujoco-plugin", "torch", "warp", "c", "fmu")
+WHOLE = ("mujoco-plugin", "torch", "jax", "warp", "c", "fmu")
 """Targets that take the engine's own step, as mujoco-live does: they lose nothing, and writing their files to
 find that out again would take seconds each."""
 N_LOGS = 4
