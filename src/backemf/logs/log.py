@@ -221,7 +221,14 @@ class Log(NotebookDisplay):
         cut = {}
         for name, signal in self.signals.items():
             keep = (signal.time >= start) & (signal.time <= end)
-            if np.any(keep):
+            before = np.flatnonzero(signal.time < start)
+            stands = name in (*ASKED, *HELD) and len(before) and not np.array_equal(signal.time, self.time)
+            if stands and start not in signal.time:  # what was asked before the cut holds on at its start
+                time, values = [start], signal.values[before[-1:]]
+                cut[name] = Signal(
+                    time=np.append(time, signal.time[keep]), values=np.append(values, signal.values[keep])
+                )
+            elif np.any(keep):
                 cut[name] = Signal(time=signal.time[keep], values=signal.values[keep])
         if not cut and not joints:
             raise SignalError(

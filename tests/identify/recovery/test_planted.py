@@ -1,6 +1,6 @@
 """Faults planted into recordings of servos of the catalogue: each is named, with its log, and nothing else
-is; on clean sets nothing is. Thresholds were chosen on the parts of the first list; three draws of the second led
-to changes too."""
+is; on clean sets nothing is. Thresholds were chosen on the parts of the first list; three draws of the
+second led to changes too."""
 
 from __future__ import annotations
 

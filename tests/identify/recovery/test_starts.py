@@ -92,7 +92,8 @@ def blamed(setup: str, seed: int) -> list[str]:
 
 @pytest.mark.parametrize("setup", SETUPS)
 def test_intervals_hold_wherever_a_recording_begins(setup):
-    """20 seeds, of three or four numbers that go together: at 95 % each, independent, fewer than 14 hold all in a few of 100 draws."""
+    """20 seeds, of three or four numbers that go together: at 95 % each, independent, fewer than 14 hold all
+    in a few of 100 draws."""
     held = [inside(setup, seed) for seed in range(20)]
     assert sum(map(all, held)) >= 14
     assert not [code for seed in range(6) for code in blamed(setup, seed)]

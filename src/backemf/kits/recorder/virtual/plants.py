@@ -305,7 +305,8 @@ ROBOT_STEP = 1e-3
 
 
 class VirtualRobot(VirtualJoints):
-    """Joints of a robot with an actuator each; the others hang free. Delays are left to the firmware."""
+    """Joints of a robot with an actuator each; the others hang free. Delays are left to the firmware. Until
+    the torque is first on a hand holds the robot, as its owner's would."""
 
     def __init__(self, actuator: Actuator, robot: Robot, joints: Sequence[str], faults: Faults):
         if actuator.drive.followed != "position_target":
@@ -331,7 +332,7 @@ class VirtualRobot(VirtualJoints):
         attached = [self._motors.joints[name] for name in self.joints]
         self._asked = [one.element for one in attached]
         self._off = [int(self._model.actuator(f"{one.name}_disabled").id) for one in attached]
-        self.nominal = actuator.drive.supply or 12.0
+        self.nominal, self._in_hand = actuator.drive.supply or 12.0, True
         for k, (name, (place, _)) in enumerate(zip(self.joints, self._places, strict=True)):
             low, high = robot.joint(name).low, robot.joint(name).high
             inside = 0.0 if low is None or high is None else min(max(0.0, low), high)
@@ -361,6 +362,7 @@ class VirtualRobot(VirtualJoints):
 
     def enable(self, k: int, on: bool) -> None:
         self._data.ctrl[self._off[k]] = 0.0 if on else 1.0
+        self._in_hand = self._in_hand and not on
 
     @property
     def supply(self) -> float:
@@ -370,7 +372,8 @@ class VirtualRobot(VirtualJoints):
         """Step up to a moment [s], in whole steps of the model."""
         h = float(self._model.opt.timestep)
         while self.time + h <= time:
-            before = self._data.qpos.copy() if self.faults.is_stuck(self.time) else None
+            holds = self._in_hand or self.faults.is_stuck(self.time)
+            before = self._data.qpos.copy() if holds else None
             self._step(self._model, self._data)
             if before is not None:
                 self._data.qpos[:], self._data.qvel[:] = before, 0.0
