@@ -91,7 +91,11 @@ def test_what_is_done_is_not_done_again(line, fleet, tmp_path, monkeypatch):
     assert len(seen) == 1
     assert again.status.fitted == 4
     before, after = (pandas.read_parquet(f.table).sort_values("unit") for f in (fleet, again))
-    np.testing.assert_allclose(before["motor.resistance"], after["motor.resistance"], rtol=1e-12)
+    one, other = (f["motor.resistance"].to_numpy() for f in (before, after))
+    again = (before["unit"] == seen[0]).to_numpy()
+    np.testing.assert_array_equal(one[~again], other[~again])
+    # the fourth is fitted again, in another batch: the same optimum but for rounding, which steps add up
+    np.testing.assert_allclose(one[again], other[again], rtol=1e-9)
 
 
 def test_a_broken_log_fails_its_unit_alone(line, tmp_path):

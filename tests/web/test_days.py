@@ -241,13 +241,13 @@ def test_a_sheet_is_reconciled_while_one_types(page):
     page.get_by_role("button", name="A datasheet").click()
     for label, text in (
         ("Nominal voltage", "7.4 V"),
-        ("Stall torque", "19.5 kgcm"),
+        ("Stall torque", "19.5 kgcn"),
         ("Stall current", "2.5 A"),
     ):
         page.get_by_label(label, exact=True).fill(text)
     said = page.locator("#sheet .trouble")
     said.wait_for()
-    assert "unknown unit 'kgcm'" in said.inner_text().lower()
+    assert "unknown unit 'kgcn'" in said.inner_text().lower()
     page.get_by_label("Stall torque", exact=True).fill("19.5 kg cm")
     page.get_by_label("No load speed", exact=True).fill("45 rpm")
     shown(page, "#follows", "table")

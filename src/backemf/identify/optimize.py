@@ -269,6 +269,8 @@ def _step(
 
 UNWEIGHED = 1e150
 """Standard deviation of an output that shall not count."""
+MOST_READINGS = 40
+"""Steps until it is known where a recording begins."""
 
 
 def with_read_starts(problem: Problem, x: np.ndarray) -> Problem:
@@ -289,11 +291,28 @@ def with_read_starts(problem: Problem, x: np.ndarray) -> Problem:
     sigma[:, at] = [max(noise_of(p.measured[:, at]), LEAST_NOISE["position"]) for p in problem.logs]
     quiet = copy.copy(problem)
     quiet.sigma = sigma
-    quiet.begin = StartStates.of([one for p in problem.logs for one in p.stretches])
-    every = problem.free.paths
-    levenberg_marquardt(quiet, x, most=20, tolerance=1e-9, damping=1e-6, still=every)
+    begin = quiet.begin = StartStates.of([one for p in problem.logs for one in p.stretches])
+    damping, moving = np.full((len(begin.now), 1), 1e-6), np.ones(len(begin.now), bool)
+    here = quiet.blocks(x)
+    for _ in range(MOST_READINGS):  # each stretch by itself: its neighbours must not stop it early
+        now = begin.reduce(here, damping)
+        quiet.begin = begin.at(begin.now - now.step)
+        there = quiet.blocks(x)
+        gain = now.cost - quiet.begin.reduce(there).cost
+        better = moving & (gain > 0.0)
+        begin = begin.at(np.where(better[:, None], quiet.begin.now, begin.now))
+        here = Blocks(
+            *(
+                np.where(better.reshape(-1, *[1] * (b.ndim - 1)), b, a)
+                for a, b in zip(here, there, strict=True)
+            )
+        )
+        moving &= ~(better & (gain < 1e-9 * now.cost)) & (damping[:, 0] < 1e6)
+        damping = np.where(better[:, None], np.maximum(damping / 5.0, 1e-9), 4.0 * damping)
+        if not moving.any():
+            break
     read = copy.copy(problem)
-    read.begin = quiet.begin
+    read.begin = begin
     return read
 
 

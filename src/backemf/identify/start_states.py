@@ -61,22 +61,22 @@ class StartStates:
         """The same elsewhere; where it is, without a place."""
         return self if now is None else replace(self, now=now)
 
-    def reduce(self, blocks: Blocks, damping: float = 0.0) -> ReducedBlocks:
+    def reduce(self, blocks: Blocks, damping: float | np.ndarray = 0.0) -> ReducedBlocks:
         """Eliminate the starts (Schur's complement of each stretch).
 
         Args:
             blocks: at these starts.
-            damping: share of the curvature's diagonal that is added to it.
+            damping: share of the curvature's diagonal that is added to it; of each stretch in a column.
 
         Returns:
             What is left for the paths, with what the belief about the starts costs.
         """
         off = (self.now - self.mean) / self.error**2
-        D = blocks.JtJ[:, -2:, -2:] + np.eye(2) / self.error[:, None, :] ** 2
-        D = D + damping * D * np.eye(2)
+        G, precision = blocks.JtJ[:, -2:, -2:], 1.0 / self.error**2
         across, g = blocks.JtJ[:, -2:, :-2], blocks.Jtr[:, -2:] + off
         with np.errstate(invalid="ignore", over="ignore"):
-            solved = _inverse_pairs(D) @ np.concatenate([across, g[..., None]], axis=2)
+            held = precision + damping * (np.diagonal(G, axis1=1, axis2=2) + precision)
+            solved = _inverse_pairs(G, held) @ np.concatenate([across, g[..., None]], axis=2)
             along, step = solved[..., :-1], solved[..., -1]
             JtJ = blocks.JtJ[:, :-2, :-2] - across.transpose(0, 2, 1) @ along
             Jtr = blocks.Jtr[:, :-2] - np.einsum("nsp,ns->np", along, g)
@@ -108,8 +108,11 @@ class StartStates:
         return paths - start @ along, along.T @ precision @ along, score, float(np.trace(D @ own))
 
 
-def _inverse_pairs(D: np.ndarray) -> np.ndarray:
-    """Inverses of matrices of two rows, (n, 2, 2)."""
-    a, b, c, d = D[:, 0, 0], D[:, 0, 1], D[:, 1, 0], D[:, 1, 1]
-    swapped = np.stack([np.stack([d, -b], axis=1), np.stack([-c, a], axis=1)], axis=1)
-    return swapped / (a * d - b * c)[:, None, None]
+def _inverse_pairs(G: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Inverses of matrices of two rows, (n, 2, 2), with what is added to their diagonals, (n, 2): that keeps
+    the determinant above 0 where rounding leaves nothing of G's own, in stretches that run away."""
+    (a, b), (c, d) = G.transpose(1, 2, 0)
+    p, q = held.T
+    determinant = np.maximum(a * d - b * c, 0.0) + a * q + d * p + p * q
+    swapped = np.array([[d + q, -b], [-c, a + p]]) / determinant
+    return swapped.transpose(2, 0, 1)
