@@ -149,7 +149,7 @@ def test_what_joints_share_is_the_same_in_all_of_them():
     )
     drawn = variation.actuators({"a": TRUTH, "b": TRUTH}, variation.members[0], variation.for_training)
     assert drawn["a"].motor.resistance == drawn["b"].motor.resistance == pytest.approx(4 * np.exp(0.125))
-    assert drawn["b"].friction.coulomb == pytest.approx(0.06 * np.exp(-0.375))
+    assert drawn["b"].parameters["friction.coulomb"] == pytest.approx(0.06 * np.exp(-0.375))
     spread = be.Spread().with_bands(variation, TRUTH, "b")
     assert spread.draws["friction.coulomb"] == pytest.approx([0.06 * np.exp(-0.375)])
     assert spread.slow == pytest.approx((0.025, 0.15))
