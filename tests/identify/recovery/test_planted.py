@@ -5,6 +5,7 @@ second led to changes too."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ from backemf.identify.outliers import jump_places
 from ..planted import FAULTS, PARTS, UNSEEN, draw, verdict
 
 
-def named(part: str, seed: int, verb: str) -> dict[str, str]:
+def named(part: str, seed: int, verb: str, faults: Sequence[str] = tuple(FAULTS)) -> dict[str, str]:
     """Fault -> 'right', 'nothing' or 'wrong: ...'."""
     drawn, said = draw(part, seed), {}
-    for name, fault in FAULTS.items():
+    for name in faults:
+        fault = FAULTS[name]
         rng = np.random.default_rng([seed, len(name), *part.encode()])
         k = int(rng.integers(0, len(drawn.rigs)))
         logs = fault.plant(drawn, rng, k)
@@ -29,11 +31,16 @@ def named(part: str, seed: int, verb: str) -> dict[str, str]:
     return said
 
 
-def test_planted_faults_are_named_and_nothing_else():
-    said = named(UNSEEN[2], 11, "check")
+@pytest.mark.parametrize(
+    "share", [slice(0, None, 2), pytest.param(slice(1, None, 2), marks=pytest.mark.proof)]
+)
+def test_planted_faults_are_named_and_nothing_else(share):
+    """A clean set and every other fault, of one draw; at most one of them goes unnoticed."""
+    kinds = ["clean", *[name for name in FAULTS if name != "clean"][share]]
+    said = named(UNSEEN[2], 11, "check", kinds)
     assert said.pop("clean") == "right"
     assert not [row for row in said.items() if row[1].startswith("wrong")]
-    assert sum(word == "right" for word in said.values()) >= 12, said
+    assert sum(word == "right" for word in said.values()) >= len(said) - 1 >= 6, said
 
 
 @pytest.mark.proof
