@@ -17,8 +17,8 @@ from backemf.kits.recorder.recorder import RecordingStopped
 from backemf.kits.recorder.session import over
 from backemf.mujoco.robot.joint_simulation import simulate_joints
 from backemf.mujoco.robot.robot_motion import motion_of
-from backemf.planning.arm_paths import arm_problems
 from backemf.physics.joint_law import dry_levels
+from backemf.planning.arm_paths import arm_problems
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 
 from ..robot.arms import ARM
