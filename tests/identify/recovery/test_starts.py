@@ -12,6 +12,7 @@ import backemf as be
 from backemf.identify.optimize import levenberg_marquardt
 from backemf.identify.parameters import free
 from backemf.identify.problem import problem
+from backemf.identify.start_states import Blocks, StartStates
 
 from ..recordings import SERVO, record
 
@@ -105,6 +106,25 @@ def test_95_percent_of_200_intervals_hold(setup):
     held = np.array([inside(setup, seed) for seed in range(200)])
     assert 0.93 <= held.mean() <= 0.97
     assert not [code for seed in range(100) for code in blamed(setup, seed)]
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_starts_are_eliminated_as_a_dense_solution_does_and_runaways_stay_finite(damping):
+    """Five stretches that are well behaved, and one that ran away, so that rounding leaves nothing of its
+    determinant."""
+    rng = np.random.default_rng(0)
+    J = rng.standard_normal((6, 30, 5))
+    J[5, :, 3:] = 1e12 * np.outer(J[5, :, 3], [1.0, 1.0 + 1e-9])
+    JtJ, Jtr = J.transpose(0, 2, 1) @ J, rng.standard_normal((6, 5))
+    begin = StartStates(*rng.uniform(0.5, 2.0, (3, 6, 2)))
+    found = begin.reduce(Blocks(JtJ, Jtr, np.ones(6)), damping)
+    assert all(np.isfinite(part).all() for part in found)
+    for k in range(5):
+        D = JtJ[k, 3:, 3:] + np.diag(begin.error[k] ** -2.0)
+        D += damping * np.diag(np.diag(D))
+        g = Jtr[k, 3:] + (begin.now[k] - begin.mean[k]) / begin.error[k] ** 2
+        np.testing.assert_allclose(found.step[k], np.linalg.solve(D, g), rtol=1e-9)
+        np.testing.assert_allclose(found.along[k], np.linalg.solve(D, JtJ[k, 3:, :3]), rtol=1e-9)
 
 
 def test_eliminated_starts_lead_where_a_dense_fit_does():
