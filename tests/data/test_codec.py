@@ -19,6 +19,7 @@ from backemf.logs.robot import Ground, Joint, Robot
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 from backemf.results.fit_result import Fit, FittedLog, FittedParameter, LadderRung, Score, Start
 from backemf.results.population import Common, Population
+from backemf.results.variation import DrawnNumber, ExpectedError, Variation
 
 from ..model.variants import BACKLASH, DRIVES, FRICTIONS, LIMITED, RICH
 
@@ -97,6 +98,9 @@ def test_a_fit_comes_back_and_is_a_source_of_its_actuator(tmp_path):
     assert content["training_mae"] == 0.001  # shown beside what is stored, and read again from that
 
 
+DRAWN = DrawnNumber(path="motor.resistance", joints=("lift",), x=0.7, knee=0.1)
+
+
 def test_every_noun_comes_back():
     kinds = {f.name: f for f in dataclasses.fields(Segment)}
     arrays = {n: np.arange(2.0) for n, f in kinds.items() if "ndarray" in str(f.type)}
@@ -149,6 +153,19 @@ def test_every_noun_comes_back():
             n_units=30,
         ),
         Score(rms=0.01, rms_free=0.005, held_out=True, joints={"lift": 0.01}, logs={"run": 0.01}),
+        DRAWN,
+        ExpectedError(mae=0.01, rms=0.02, joints={"lift": 0.01}),
+        Variation(
+            numbers=(DRAWN,),
+            members=np.array([[0.1], [-0.2]]),
+            floor={"": 0.001},
+            factor=1.7,
+            usual=1.6,
+            mean_absolute=0.8,
+            root_mean_square=1.1,
+            left_out="3 rigs, one at a time",
+            slow=0.2,
+        ),
     ]
     for noun in nouns:
         content = json.loads(json.dumps(codec.plain(noun)))

@@ -167,7 +167,7 @@ AFTER = {
     "another weight": ([found("bench.mass", 0.52, "0.5 kg", ("there",))], {}),
     "common to all": ([found("bench.mass", 0.29)], {"mass": 0.29}),
     "the angle of the same mounting": ([found("bench.hanging", 0.1, MOUNTING, ("there",))], {"hanging": 0.1}),
-    "of another mounting": ([found("bench.hanging", 0.1, "mass 0.5 kg", ("there",))], {}),
+    "of another mounting": ([found("bench.hanging", 0.1, "mass 0.5 kg", ("there",))], {"hanging": 0.1}),
     "its own gauge": ([found("bench.supply_factor", 1.1, "here", ("here",))], {"supply_factor": 1.1}),
     "a gauge of another log, and no supply here": (
         [found("bench.supply_factor", 1.1, "there", ("there",))],

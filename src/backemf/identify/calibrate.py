@@ -36,6 +36,8 @@ FEWEST_RECORDINGS = 3
 """Recordings from which on they are compared with each other; fewer are cut into stretches."""
 FEWEST_STRETCHES, MOST_STRETCHES = 4, 12
 """That a recording is cut into."""
+FEWEST_SAMPLES = 10
+"""Of a stretch."""
 ERRORS_LONG, SHORTEST = 5.0, 0.5
 """How long a stretch is at least: times that errors last; seconds."""
 FEWEST_RIGS = 3
@@ -425,17 +427,19 @@ def _cut(p: Problem, x: np.ndarray) -> Problem | None:
     if type(p) is not Problem:
         return None
     slow = _slow_time(p, p.position_errors(x))
-    logs, labels, places, ends = [], [], [], []
+    logs, labels, places = [], [], []
     for k, one in enumerate(p.logs):
         t = one.log.time
         n = min(MOST_STRETCHES, int((t[-1] - t[0]) / max(ERRORS_LONG * slow, SHORTEST)))
         edges = np.linspace(t[0], t[-1], n + 1) if n else t[[0, -1]]
+        seen = np.isfinite(one.log["position"])
         for i, (a, b) in enumerate(itertools.pairwise(edges)):
+            if np.sum(seen & (t >= a) & (t <= b)) < FEWEST_SAMPLES:  # hardly anything between two gaps
+                continue
             logs.append(replace(one.log.between(float(a), float(b)), name=f"{one.log.name} {i + 1}"))
             labels.append((one.joint, f"{one.recording or one.log.name} {i + 1}"))
             places.append(k)
-        ends.append(n)
-    if sum(ends) / len(p.joints) < FEWEST_STRETCHES:
+    if len(places) / len(p.joints) < FEWEST_STRETCHES:
         return None
     rows = [
         replace(q, logs=None if q.logs is None else tuple(j for j, k in enumerate(places) if k in q.logs))

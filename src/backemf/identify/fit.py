@@ -22,6 +22,7 @@ from .fit_options import LADDER, FitOptions
 from .frictions import law, with_friction
 from .holdout import split
 from .inspect.remedies import UNDERSTOOD, merge_findings
+from .optimize import hide_steps
 from .plants.bench_plant import BenchPlant, inspection
 from .plants.plant import Optimum, Plant
 from .search import FrictionSearch
@@ -138,5 +139,6 @@ def make_fit(optimum: Optimum) -> Fit:
     uncertainties = with_terms(uncertainties, plant.error_terms(optimum))
     fit = plant.make_fit(optimum, judgement, uncertainties)
     if plant.options.bands:
-        fit = with_variation(fit, optimum, uncertainties)
+        with hide_steps():
+            fit = with_variation(fit, optimum, uncertainties)
     return replace(fit, logs=tuple(FittedLog.of(log) for log in plant.given))

@@ -10,7 +10,8 @@ throughout.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -117,6 +118,16 @@ Progress = Callable[[str, float, float], None]
 
 watcher: ContextVar[Callable[[Problem, np.ndarray, float], None] | None] = ContextVar("watcher", default=None)
 """Who sees every step that improves: the problem, where it is, and what that costs. For curves that move."""
+
+
+@contextmanager
+def hide_steps() -> Iterator[None]:
+    """Meanwhile nobody sees the steps: they are of other problems than the one that is fitted."""
+    token = watcher.set(None)
+    try:
+        yield
+    finally:
+        watcher.reset(token)
 
 
 def levenberg_marquardt(
