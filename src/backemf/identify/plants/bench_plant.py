@@ -18,7 +18,6 @@ from ...physics.actuator import Actuator
 from ...physics.quantity import parameters
 from ...results.fit_result import BenchNumber, Fit
 from .. import bench_numbers as numbers
-from ..extrapolation import of_benches
 from ..fit_numbers import (
     NOISES,
     bench_numbers_of,
@@ -32,6 +31,7 @@ from ..fit_numbers import (
     of_search,
 )
 from ..frictions import BELOW, LADDER, above, with_friction
+from ..holdout import of_benches
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
 from ..outliers import diagnose

@@ -20,8 +20,8 @@ from ...mujoco.robot.robot_motion import between
 from ...results.fit_result import BenchNumber
 from ..optimize import Stage, levenberg_marquardt
 from ..parameters import FreeParameters, Parameter
+from ..prepared_log import Blocks
 from ..problem import Problem
-from ..start_states import Blocks
 from .plant import Optimum
 from .recordings import RobotRecording, recording_of
 
