@@ -20,7 +20,7 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..tables import number, table
 from .fit_options import CheckOptions
-from .inspect.remedies import apply, limits_of, merge_findings
+from .inspect.remedies import PATCHED, apply, limits_of, merge_findings
 from .inspect.signals import coverage
 from .optimize import Progress
 from .outliers import diagnose
@@ -151,13 +151,14 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     combinations: list[dict[str, float]] = []
     if not _fatal(seen) and not log_inspection.open:
         p = build(log_inspection.mended)
+        rough = {name for f in log_inspection.findings if f.code == PATCHED for name in f.logs}
+        whole = [log for log in log_inspection.mended if log.name not in rough]
         seen += diagnosis(
             actuator,
-            log_inspection.mended,
+            whole or log_inspection.mended,
             free_paths,
             prior,
             lambda text, cost, share: say(f"a first fit: {text}", 0.3 + 0.5 * share),
-            bool(log_inspection.findings),
         )
         say("what the recordings tell", 0.9)
         expectations, combinations = identifiability(p)
@@ -188,7 +189,6 @@ def diagnosis(
     free_paths: Sequence[str] | None,
     prior: Any,
     progress: Progress | None = None,
-    mended: bool = False,
 ) -> list[Finding]:
     """What a first fit says is wrong with clocks, bench or sheet.
 
@@ -198,7 +198,6 @@ def diagnosis(
         free_paths: what is free; the usual numbers without it.
         prior: a datasheet, or path -> (value, standard error).
         progress: is told how far the fit is.
-        mended: whether a log is not as it was recorded.
 
     Returns:
         What it found.
@@ -208,7 +207,7 @@ def diagnosis(
     if not math.isfinite(found.best.cost):
         return []
     optimum = search.settle(found)
-    return diagnose(optimum.problem, optimum.x, optimum.robust, mended)
+    return diagnose(optimum.problem, optimum.x, optimum.robust)
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:

@@ -191,7 +191,9 @@ class BenchPlant(Plant):
 
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         rigs = [numbers.words(log.log.bench) for log in p.logs if log.log.bench is not None]
-        return rigs, [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
+        settings, asked = [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
+        # two motions are chosen to differ; only more of them say how much motions do
+        return (rigs, settings, asked) if max(asked) > 1 else (rigs, settings)
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The numbers with their errors, and everything that stands against them."""
