@@ -253,11 +253,13 @@ def test_numbers_of_a_robots_joints_may_be_set_before_the_fit(robot):
 
 
 def test_what_the_joints_do_not_have_may_be_asked_for(robot):
-    absent = ["friction.asymmetry", "drive.deadband", "drive.slew", "gearbox.backlash"]
+    absent = ["friction.asymmetry", "drive.deadband", "drive.slew"]
     logs = [recording(robot, k, 3.0) for k in (1, 2)]
     fit = be.fit(START, logs, friction="coulomb", also=absent, bands=False)
     assert all(any(name.endswith(path) for name in fit.parameters) for path in absent)
-    assert fit.score.rms < 4e-3  # a slew and a play of which nothing is told change little
+    assert fit.score.rms < 4e-3
+    with pytest.raises(be.BackemfError, match=r"no gearbox.backlash for a robot.*on a bench"):
+        be.fit(START, logs, also=["gearbox.backlash"])
 
 
 def test_a_share_of_the_masses_is_read_from_the_command_line():
