@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from docutils import nodes
+from sphinx.util import logging
 
 import backemf
 
@@ -17,16 +21,19 @@ version = release = backemf.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 default_role = "code"
 highlight_language = "none"
 smartquotes = False  # -- is an option here, not a dash
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"backemf {release}"
 html_show_sourcelink = False
 html_copy_source = False
-html_static_path = ["_static"]
+FONT = find_spec("ziamath").submodule_search_locations[0] + "/fonts/STIXTwoMath-Regular.ttf"  # type: ignore
+html_static_path = ["_static", FONT]  # the same equations on every machine, whatever fonts it has
 html_css_files = ["site.css"]
 
 autodoc_member_order = "bysource"
@@ -61,6 +68,19 @@ def short(
     return None if signature is None else (signature.replace("<factory>", "..."), returns)
 
 
+def equation(page: Any, node: Any) -> None:
+    """An equation as MathML, which browsers draw by themselves: no script, and nothing is fetched."""
+    from latex2mathml.converter import convert
+
+    inline = isinstance(node, nodes.math)
+    made = convert(node.astext(), display="inline" if inline else "block")
+    made = made.replace("3D;</mo><mo>", '3D;</mo><mo form="prefix">')  # behind =, a minus is a sign
+    if "\\" in made:
+        logging.getLogger(__name__).warning("what is meant by %s?", node.astext(), location=node)
+    page.body.append(made if inline else f'<div class="equation">{made}</div>')
+    raise nodes.SkipNode
+
+
 def played(app: Any, error: Exception | None) -> None:
     """The pages that simulate, made anew with every build: what a reader plays with is this version."""
     from backemf.apps.playground.lessons import site
@@ -70,6 +90,7 @@ def played(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
+    app.add_html_math_renderer("mathml", (equation, None), (equation, None))
     app.connect("build-finished", played)
     app.connect("autodoc-process-signature", short)
     app.connect("autodoc-process-docstring", as_text)
