@@ -3,6 +3,7 @@ nothing is fetched from anywhere."""
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from myst_parser.parsers.sphinx_ import MystParser
 from sphinx.util import logging
 
 import backemf
@@ -20,7 +22,7 @@ copyright = "the backemf authors, Apache-2.0"
 version = release = backemf.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "markdown", ".ipynb": "notebook"}
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 default_role = "code"
@@ -68,6 +70,34 @@ def short(
     return None if signature is None else (signature.replace("<factory>", "..."), returns)
 
 
+class NotebookParser(MystParser):
+    """A notebook as a page: its cells with the outputs that are stored in it."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: Any) -> None:
+        """Args:
+        inputstring: the notebook's file.
+        document: the page to fill.
+        """
+        parts = []
+        for cell in json.loads(inputstring)["cells"]:
+            text, code = "".join(cell["source"]), cell["cell_type"] == "code"
+            parts.append(f"```python\n{text}\n```" if code else text)
+            parts += map(as_markdown, cell.get("outputs", []))
+        super().parse("\n\n".join(parts), document)
+
+
+def as_markdown(output: dict[str, Any]) -> str:
+    """One output of a cell: a picture, a table, or text."""
+    data = {kind: "".join(content) for kind, content in output.get("data", {}).items()}
+    if "image/png" in data:
+        return f'<img src="data:image/png;base64,{data["image/png"].strip()}" alt="a figure">'
+    if "text/html" in data:
+        return f'<div class="shown">{data["text/html"]}</div>'
+    return f"```text\n{''.join(output['text'])}\n```"
+
+
 def equation(page: Any, node: Any) -> None:
     """An equation as MathML, which browsers draw by themselves: no script, and nothing is fetched."""
     from latex2mathml.converter import convert
@@ -90,6 +120,7 @@ def played(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> None:
+    app.add_source_parser(NotebookParser)
     app.add_html_math_renderer("mathml", (equation, None), (equation, None))
     app.connect("build-finished", played)
     app.connect("autodoc-process-signature", short)
