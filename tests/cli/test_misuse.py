@@ -1,5 +1,5 @@
-"""What is no command line is refused in our own words, whatever the command: what was given, what was expected,
-the nearest names, what to do. Nothing of the framework's own wording comes through."""
+"""What is no command line is refused in our own words, whatever the command: what was given, what was
+expected, the nearest names, what to do. Nothing of the framework's own wording comes through."""
 
 from __future__ import annotations
 

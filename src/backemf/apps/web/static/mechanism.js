@@ -5,7 +5,7 @@ import {panel} from "./chart.js";
 import {mapTable, toldMap} from "./columns.js";
 import {fill, fresh, h, later, number, size, unit, words} from "./dom.js";
 import {gains as loopGains, step} from "./loop.js";
-import {button, card, command, copying, dropzone, ended, field, findings, history, inApp, proposing, select, sentence, table, trouble, watch} from "./parts.js";
+import {asking, button, card, command, copying, dropzone, ended, field, findings, history, inApp, point, proposing, select, sentence, table, trouble, watch} from "./parts.js";
 
 const GUESS = [["flywheel", /fly|shoot|roller|intake/i], ["elevator", /elev|lift|climb/i], ["arm", /arm|pivot|wrist|elbow/i], ["drivetrain", /drive|swerve|chassis/i]];
 const TITLES = {simple: "simple motor", java: "Java", "c++": "C++", python: "Python"};
@@ -122,7 +122,7 @@ export async function screen(main, project, offered) {
       box.append(motor.querySelector("datalist"));
       return box;
     }
-    return field(label(f.name), h("input", {type: f.kind === "number" ? "number" : "text", step: "any", value: form[f.name] ?? "", placeholder: f.default ?? "", autocomplete: "off", onchange: (e) => set(e.target.value.trim())}), inApp(f.help));
+    return asking(f, label(f.name), form[f.name], set);
   }
 
   function questions() {
@@ -144,11 +144,11 @@ export async function screen(main, project, offered) {
       return;
     }
     const typed = Object.fromEntries(offered.characterize.filter((f) => !ASIDE.includes(f.name) && f.name !== "units" && form[f.name] !== undefined)
-      .map((f) => [f.name, f.kind === "number" ? Number(form[f.name]) : form[f.name]]));
+      .map((f) => [f.name, form[f.name]]));
     try {
       const request = {command: "characterize", logs: used(), ...typed, ...(units ? {units} : {}), ...(form.name ? {name: form.name} : {}), map: toldMap(form), curves: true};
       watch(project, found, await project.run(request), result, again);
-    } catch (error) { fill(found, trouble(error)); }
+    } catch (error) { fill(found, trouble(error)); point(asked, error); }
   }
 
   fill(main, h("h1", {class: "unseen"}, project.name), h("div", {},

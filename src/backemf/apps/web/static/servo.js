@@ -124,7 +124,7 @@ export async function screen(main, project, offered) {
 
   // 5. Fit
   const fitted = h("div");
-  const fitWords = (ladder) => ({...asked("fit"), ...(form.hold_out ? {hold_out: list(form.hold_out)} : {}), ...(form.starts && !robot ? {starts: Number(form.starts)} : {}), ...(form.apply && !robot ? {apply: true} : {}),
+  const fitWords = (ladder) => ({...asked("fit"), ...(form.hold_out ? {hold_out: list(form.hold_out)} : {}), ...(form.starts && !robot ? {starts: form.starts} : {}), ...(form.apply && !robot ? {apply: true} : {}),
     ...(robot && form.firmware ? {firmware: form.firmware} : {}), ...(robot && form.joints ? {joints: list(form.joints)} : {}), ...(ladder ? {friction: "ladder"} : {})});
   fill(places.fit, h("div", {class: "row"}, button("Fit", () => start("fit", fitted, fitWords(false), robot ? robotFit : servoFit), "primary"),
     button("Try every friction", () => start("fit", fitted, fitWords(true), robot ? robotFit : servoFit))), h("p", {class: "quiet"}, "Several fits wait for each other; what is running can be stopped, and keeps the best so far."), fitted);
