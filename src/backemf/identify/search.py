@@ -78,7 +78,7 @@ class FrictionSearch:
         return found
 
     def settle(self, found: SearchResult) -> Optimum:
-        """Where a search comes to rest, with everything free that a tolerance allows; where it was stopped, as
+        """Where a search comes to rest, with everything free that a tolerance allows; one that was stopped, as
         it stands."""
         name = found.problem.actuator.friction.name
         try:

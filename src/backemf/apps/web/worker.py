@@ -31,8 +31,8 @@ class JobProgress:
         self.stopping = False
 
     def stop(self, *_: Any) -> None:
-        """Asked to stop, a fit that has found something ends at its next step, or where it is if that does not
-        come soon, and keeps it; one that has not, and one that is asked again, ends at once."""
+        """Asked to stop, a fit that has found something ends at its next step, or amid one that takes long,
+        and keeps it; one that has not, and one that is asked again, ends at once."""
         if self.stopping or not self._steps:
             raise KeyboardInterrupt
         self.stopping = True

@@ -28,6 +28,7 @@ export async function screen(main, project, offered) {
   const used = () => form.use.filter((name) => uploaded().some((f) => f.name === name));
   const past = h("div"), listed = h("ul", {class: "files"}), looked = h("div"), choice = h("div"), asked = h("div"), found = h("div");
   const again = () => project.reload().then(() => fill(past, history(project, again)));
+  const opened = new Set();
   let answer = null;
 
   const showFiles = () => fill(listed, uploaded().map((f) => {
@@ -106,7 +107,7 @@ export async function screen(main, project, offered) {
     const range = (c) => { const same = all.filter((x) => x.name === c.name); return `${number(Math.min(...same.map((x) => x.low)), 3)} to ${number(Math.max(...same.map((x) => x.high)), 3)}`; };
     return h("div", {class: "question"}, h("h3", {id: "unit-of"}, "The log states no unit: in which unit is its motion?"),
       h("ul", {}, channels.map((c) => h("li", {}, h("code", {}, c.name), ` is ${range(c)}`))),
-      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); }},
+      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); if (found.querySelector(".trouble")) fill(found); }},
         u === likely ? `${u} (likely, by its numbers)` : u))));
   }
 
@@ -127,13 +128,14 @@ export async function screen(main, project, offered) {
 
   function questions() {
     const asking = open().size;
-    const group = (title, some) => h("details", {open: some.some((n) => form[n])}, h("summary", {}, title), h("div", {class: "form"}, some.map((n) => input(fields[n]))));
+    const group = (title, some) => h("details", {open: opened.has(title) || some.some((n) => form[n]), ontoggle: (e) => opened[e.target.open ? "add" : "delete"](title)}, h("summary", {}, title), h("div", {class: "form"}, some.map((n) => input(fields[n]))));
     return [h("div", {class: "form"}, FIRST.filter((n) => !(asking && n === "units")).map((n) => input(fields[n]))),
       GROUPS.map(([title, some]) => group(title, some)), group("Reading and method", rest),
       h("div", {class: "row"}, button("Find the gains", run, "primary"))];
   }
 
   async function run() {
+    fill(found);
     if (names().length > 1 && !form.name) {
       fill(found, trouble({message: `the log has tests of ${names().join(" and of ")}`, remedy: "choose one of them above"}));
       return;

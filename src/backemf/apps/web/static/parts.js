@@ -41,7 +41,7 @@ const CONTROLS = {
 
 /** What a shell would be told, said of the controls that are here. */
 export function inApp(text) {
-  return String(text ?? "").replace(/ ?\(in Python, [^)]*\)/g, "").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
+  return String(text ?? "").replace(/ ?\(in Python, [^)]*\)/g, "").replace(/(--[a-z-]+ [\d.]+) --/g, "$1 and --").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
 }
 
 /** The command that does the same. */
