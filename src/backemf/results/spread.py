@@ -120,7 +120,7 @@ class Spread(Noun):
         for row, member in zip(rows, variation.members, strict=True):
             row |= variation.by_joint(member, share).get(joint, {})
         paths = [path for path in rows[0] if path in actuator.parameters]
-        slow = (share * variation.floor[joint], variation.slow)
+        slow = (share * variation.floor[joint], max(variation.slow, SHORTEST))
         return replace(self, draws={path: tuple(row[path] for row in rows) for path in paths}, slow=slow)
 
     def cholesky(self) -> list[list[float]]:
