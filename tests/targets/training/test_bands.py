@@ -1,5 +1,5 @@
-"""What environments draw of a fit's bands, in the hosts themselves: the same whole draws, and a slow error of the
-stated size that is forgotten in the stated time, seen in the torque that it causes."""
+"""What environments draw of a fit's bands, in the hosts themselves: the same whole draws, and a slow error of
+the stated size that is forgotten in the stated time, seen in the torque that it causes."""
 
 from __future__ import annotations
 
@@ -57,8 +57,10 @@ def numbers_in_jax(space: dict, word: int, joint: int) -> dict:
     import jax.numpy as jnp
 
     at = int(space["member"](jnp.uint32(word)))
-    waves = space["waves"](space["mixed"](space["mixed"](jnp.uint32(word), jnp.uint32(space["JOINT_WORD"])),
-                                          jnp.uint32(joint)), jnp.tan)
+    waves = space["waves"](
+        space["mixed"](space["mixed"](jnp.uint32(word), jnp.uint32(space["JOINT_WORD"])), jnp.uint32(joint)),
+        jnp.tan,
+    )
     rates, phases = (jnp.stack(each) for each in zip(*waves, strict=True))
     p = space["params"]() | {path: jnp.asarray(rows[at]) for path, rows in space["BANDS"].items()}
     size = jnp.asarray(SIZE * (2.0 / space["WAVES"]) ** 0.5)

@@ -181,12 +181,21 @@ def _tables(file: TrainingFile, kind: str) -> str:
         f"SUMMED = {_set(name for name, sums in zip(states, lowered.summed, strict=True) if sums)}",
         f"FOLLOWS = {lowered.follows!r}",
         f"DELAY = {DELAY if lowered.lag else None!r}",
-        f"JOINT_WORD = {zlib.crc32(file.request.joint.encode())}  # so that no two joints draw one slow error",
+        f"JOINT_WORD = {zlib.crc32(file.request.joint.encode())}  # no two joints draw one slow error",
     ]
     long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
     line = fill("delay_line.py", long_delay=long_delay, targets=repr(file.targets))
     own = {"whole": "jnp.uint32" if kind == "jax" else "int", "real": ".double()" if kind == "torch" else ""}
-    return "\n".join(["", *_numbers(file.actuator), *_draws(file.actuator, file.spread), *text, line, fill("bands_draw.py", **own)])
+    return "\n".join(
+        [
+            "",
+            *_numbers(file.actuator),
+            *_draws(file.actuator, file.spread),
+            *text,
+            line,
+            fill("bands_draw.py", **own),
+        ]
+    )
 
 
 def _numbers(actuator: Actuator) -> list[str]:
