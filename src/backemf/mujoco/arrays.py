@@ -43,6 +43,28 @@ def load_mujoco() -> ModuleType:
     return mujoco
 
 
+def rest_springs(model: Any, data: Any) -> None:
+    """Let springs that yield rest where their joints stand: they begin at the model's own pose, and one that
+    is put elsewhere would be thrown back.
+
+    Args:
+        model: compiled.
+        data: of the model, with its positions set; its springs' references are changed.
+    """
+    if not getattr(model, "nplastic", 0):
+        return
+    mujoco = load_mujoco()
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_tendon(model, data)
+    for places, lengths in (
+        (model.jnt_plasticadr, data.qpos[model.jnt_qposadr] - model.qpos_spring[model.jnt_qposadr]),
+        (model.tendon_plasticadr, data.ten_length - model.tendon_lengthspring[:, 0]),
+    ):
+        yields = places >= 0
+        data.plastic[places[yields]] = lengths[yields]
+
+
 @contextlib.contextmanager
 def without_log() -> Iterator[None]:
     """MuJoCo's warnings go nowhere for a while: by itself it writes a MUJOCO_LOG.TXT into the folder one is
