@@ -11,20 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..mujoco.actuator_conversion import current_loop, from_actuator, no_place
-from ..mujoco.attributes import motor_limits
-from ..mujoco.dcmotor import release
 from ..errors import BackemfError, InvalidValue
+from ..mujoco.actuator_conversion import current_loop, no_place
+from ..mujoco.attributes import motor_limits
 from ..physics import steady
 from ..physics.actuator import Actuator
 from ..physics.friction import Coulomb, LuGre, MaxwellSlip, Viscous
 from ..physics.gearbox import Gearbox
-from ..physics.joint_law import Capability, JointLaw, capability, dry_levels
+from ..physics.joint_law import Capability, capability, dry_levels
 from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
-from .mujoco.finding import integrator_finding
-from .reference_motions import judged_over, motions_of, reference_inertia
+from .mujoco.holding import as_springs, bristle_holds, can_yield, stiff_bristle, stiffest_spring
+from .reference_motions import judged_over, motions_of
 from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
     FOR_EVER,
@@ -52,8 +51,6 @@ BETTER = 0.9
 are taken where they leave less than this share of the error."""
 
 
-YIELDS_FROM = (4, 0)
-"""The first MuJoCo with `springyield`."""
 KINDS = {"coulomb": "frictionloss", "maxwell-slip": "springyield", "lugre": "lugre"}
 """What holds a joint at rest in a file, for the friction that it is carried as."""
 
@@ -136,7 +133,7 @@ def carry_actuator(
         for candidate in _candidates(reduced_actuator, open_friction, actuator, request):
             fit = refit(candidate, touched, actuator, request)
             if candidate is not reduced_actuator:
-                tried += [fit] if _holds(fit.actuator, request, era) else []
+                tried += [fit] if bristle_holds(fit.actuator, request, era) else []
             elif fit.left.rms < BETTER * left.rms:
                 made, left = fit
     if can_yield(request) and open_friction and made.friction.name == "coulomb":
@@ -169,7 +166,10 @@ def _closest(
         ran = [difference(_run_file(engine, one.actuator, reference), reference).rms for one in tried]
         off = ran if math.isfinite(ran[0]) else off
     elif can_yield(request):  # what nothing ran is not taken for its stand-in's sake alone
-        off = [v if one.actuator.friction.name != "maxwell-slip" else math.inf for v, one in zip(off, tried)]
+        off = [
+            v if one.actuator.friction.name != "maxwell-slip" else math.inf
+            for v, one in zip(off, tried, strict=True)
+        ]
     best = min(range(len(tried)), key=lambda k: off[k])
     return tried[best] if off[best] < BETTER * off[0] else tried[0]
 
@@ -187,57 +187,6 @@ def _wanted_kind(request: Request) -> str | None:
     if request.at_rest != "closest":
         return request.at_rest
     return None if request.similar is None else KINDS.get(request.similar.friction.name)
-
-
-def can_yield(request: Request) -> bool:
-    """Whether the target has springs that yield."""
-    return request.target == "mujoco" and release(request.version) >= YIELDS_FROM
-
-
-def stiffest_spring(actuator: Actuator, request: Request) -> float:
-    """The stiffest friction whose springs a time step holds [N m/rad at the output]: with the drive's own
-    stiffness h sqrt(k / J) = 1 on the rotor alone, where the engine's step is stable below 2."""
-    J = steady.armature(actuator) or reference_inertia(actuator, request)
-    most = J / request.timestep**2
-    return max(most - abs(JointLaw.of(actuator).stiffness), 0.1 * most)
-
-
-def as_springs(actuator: Actuator, request: Request) -> Actuator:
-    """An actuator whose dry friction is one spring that yields, as stiff as the time step holds.
-
-    Args:
-        actuator: with Coulomb friction.
-        request: with the time step.
-
-    Returns:
-        It; as it was where it has no dry friction.
-    """
-    friction = actuator.friction
-    if not friction.moving > 0:
-        return actuator
-    return replace(
-        actuator,
-        friction=MaxwellSlip(
-            **friction.drag_terms,
-            coulomb=friction.moving,
-            stiffness=stiffest_spring(actuator, request),
-            softening=1.0,
-        ),
-    )
-
-
-def _holds(actuator: Actuator, request: Request, era: int) -> bool:
-    """Whether a bristle feeds no energy in and the engine's step follows it,
-    on the reference bench and on the rotor alone."""
-    if actuator.friction.findings():
-        return False
-    version = {"mujoco": request.version}.get(request.target, "3.11" if era == 1 else "4.0")
-    dcmotor = from_actuator(replace(actuator, gearbox=rigid(actuator.gearbox)), era).dcmotor
-    heavy = reference_inertia(actuator, request)
-    return all(
-        integrator_finding(dcmotor, J, request.timestep, request.integrator, version) is None
-        for J in (heavy, 0.1 * heavy)
-    )
 
 
 def rigid(gearbox: Gearbox) -> Gearbox:
@@ -537,7 +486,7 @@ OF_FRICTION = (
     Row(
         "friction.coulomb, stiffness, softening",
         "fixed tendons with stiffness and springyield",
-        "from 4.0 on: four for kind MaxwellSlip; one in place of frictionloss where it is closer, or asked for",
+        "from 4.0 on: four for MaxwellSlip; one in place of frictionloss where closer or asked for",
     ),
     Row(
         "friction",
@@ -568,15 +517,14 @@ def _candidates(
         return [reduced]
     able = capability(actuator, request.amplitude)
     coulomb, static = dry_levels(actuator, request.load, request.amplitude)
-    J = steady.armature(actuator) or reference_inertia(actuator, request)
-    stiffness, floor = 0.1 * J / request.timestep**2, max(coulomb, 1e-3 * able.stall)
+    (stiffness, damping), floor = stiff_bristle(reduced, actuator, request), max(coulomb, 1e-3 * able.stall)
     bristle = LuGre(
         **reduced.friction.drag_terms,
         coulomb=floor,
         static=max(static, floor),
         stribeck_velocity=actuator.friction.fades_at or 0.1 * able.speed,
         stiffness=stiffness,
-        damping=0.6 * math.sqrt(J * stiffness),
+        damping=damping,
     )
     either = [reduced, replace(reduced, friction=bristle)]
     return either if request.similar is None else either[1:]

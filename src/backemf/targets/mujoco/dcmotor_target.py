@@ -17,7 +17,7 @@ from ...mujoco.attributes import DcMotorAttributes
 from ...mujoco.dcmotor import DcMotor, in_volts, rules
 from ...mujoco.models import LoadedModel, load
 from ...physics.actuator import Actuator
-from ...physics.friction import Coulomb, MaxwellSlip, Viscous
+from ...physics.friction import Coulomb, Viscous
 from ..approximate import with_settings
 from ..reduce import OF_DRIVE, OF_FRICTION, OF_GEARBOX, OF_MOTOR, ONE_POSITION, carry_actuator, rigid
 from ..reference_motions import make_case, motions_of, reference_inertia
@@ -25,7 +25,7 @@ from ..result import Export, Request, number, request_of, xml_comment
 from ..spec import Filling, TargetLaw, TargetSpec
 from ..template import fill
 from .finding import integrator_finding
-from .holding import hold_lines
+from .holding import Spring, friction_of, hold_lines, read_springs, springs_of, tendon_section
 from .run import (
     Adjust,
     check_version,
@@ -41,21 +41,6 @@ from .run import (
 
 STICKING = {"solreffriction": "{two_steps} 1", "solimpfriction": "0.9999 0.9999 0.001 0.5 2"}
 """Solver settings with which a joint's frictionloss sticks; with the defaults it creeps."""
-
-
-class Spring(NamedTuple):
-    """A fixed tendon of one joint that yields: friction that holds without creep."""
-
-    stiffness: float
-    """[N m/rad]"""
-    reach: float
-    """How far it bends before it slips [rad]."""
-
-    def tendon(self, joint: str) -> str:
-        """As XML, safe from what default classes say; its rest is where the model begins."""
-        words = {"stiffness": number(self.stiffness), "springyield": number(self.reach)}
-        words |= {"damping": "0", "frictionloss": "0", "limited": "false"}
-        return f'<fixed {attributes(words)}><joint joint="{joint}" coef="1"/></fixed>'
 
 
 class Text(NamedTuple):
@@ -137,16 +122,6 @@ def parts(actuator: Actuator, version: str, timestep: float) -> Text:
     if delay:
         element |= {"delay": number(delay), "nsample": str(max(2, int(-(-delay // timestep)) + 1))}
     return Text(element, joint, made.ctrl, made.dcmotor, springs)
-
-
-def springs_of(friction: Viscous) -> tuple[Spring, ...]:
-    """What a friction of several springs becomes: one, where all reach equally far."""
-    if not isinstance(friction, MaxwellSlip):
-        return ()
-    each = friction.springs()
-    if friction.softening == 1:
-        return (Spring(friction.stiffness, friction.coulomb / friction.stiffness),)
-    return tuple(Spring(float(k), friction.coulomb / (len(each) * float(k))) for k in each)
 
 
 def _nothing_lost(actuator: Actuator, era: int) -> AsDcMotor:
@@ -240,12 +215,6 @@ def frame_fields(
     return "mujoco_backlash.xml", {**fields, "half": number(0.5 * play), "two_steps": number(2 * h)}
 
 
-def tendon_section(springs: Sequence[Spring], joint: str) -> str:
-    """Springs as a section of MJCF."""
-    inside = "".join(f"\n    {spring.tendon(joint)}" for spring in springs)
-    return f"<tendon>{inside}\n  </tendon>"
-
-
 def apply(export: Export, spec: Any, joint: str | None = None) -> None:
     """Put an export's dcmotor and joint attributes onto a joint of an MjSpec;
     the joint's old actuators are removed."""
@@ -332,6 +301,9 @@ def _read(loaded: LoadedModel, actuator: str | int | None) -> ImportedDcMotor:
         unknown = (*UNKNOWN, f"frictionloss {loss:g} N m of the joint beside the dcmotor's lugre")
     elif loss > 0:
         friction = Coulomb(**friction.drag_terms, coulomb=loss)
+    springs = read_springs(model, at.joint)
+    if springs and not friction.dry:
+        friction = friction_of(springs, **friction.drag_terms)
     if armature:
         own = motor.rotor_inertia + armature / made.gearbox.output_inertia(1.0)
         motor = replace(motor, rotor_inertia=own)
