@@ -57,9 +57,12 @@ def rest_springs(model: Any, data: Any) -> None:
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_tendon(model, data)
+    at, tendons = model.jnt_qposadr, model.tendon_plasticadr
+    low, high = (data.ten_length - model.tendon_lengthspring[:, k] for k in (0, 1))
     for places, lengths in (
-        (model.jnt_plasticadr, data.qpos[model.jnt_qposadr] - model.qpos_spring[model.jnt_qposadr]),
-        (model.tendon_plasticadr, data.ten_length - model.tendon_lengthspring[:, 0]),
+        (model.jnt_plasticadr, data.qpos[at] - model.qpos_spring[at]),
+        (tendons, low),
+        (tendons + (tendons >= 0), high),  # a tendon's spring has a slack length, and an end on either side
     ):
         yields = places >= 0
         data.plastic[places[yields]] = lengths[yields]

@@ -159,6 +159,11 @@ def _closest(
     unless another is clearly closer."""
     wanted = _wanted_kind(request)
     of_kind = [one for one in tried if KINDS.get(one.actuator.friction.name) == wanted]
+    if not of_kind and request.at_rest == "lugre":
+        raise InvalidValue(
+            f"a step of {1e3 * request.timestep:g} ms holds no bristle of this actuator, or it needs none;"
+            " expected a shorter timestep, or at_rest='frictionloss'"
+        )
     if of_kind or len(tried) == 1:
         return (of_kind or tried)[0]
     off = [one.left.rms for one in tried]

@@ -158,7 +158,7 @@ def stiff_bristle(reduced: Actuator, actuator: Actuator, request: Request) -> tu
 
     It pulls with the deflection at the step's beginning, which feeds in as much as a damping of -stiffness h:
     what the drive damps implicitly has to outweigh that. A bristle without a damping of its own is passive
-    whatever its levels are; where the drive damps too little, it has one and is softer.
+    whatever its levels are; where the drive damps next to nothing, it has one.
 
     Args:
         reduced: what the file has so far.
@@ -171,7 +171,7 @@ def stiff_bristle(reduced: Actuator, actuator: Actuator, request: Request) -> tu
     h, law = request.timestep, JointLaw.of(reduced)
     J = steady.armature(actuator) or reference_inertia(actuator, request)
     soft, held = 0.1 * J / h**2, DAMPED * (law.damping + law.back_emf + law.viscous) / h
-    return (min(held, J / h**2), 0.0) if held > soft else (soft, 0.6 * math.sqrt(J * soft))
+    return (min(held, J / h**2), 0.0) if held > 0.1 * soft else (soft, 0.6 * math.sqrt(J * soft))
 
 
 def bristle_holds(actuator: Actuator, request: Request, era: int) -> bool:
@@ -236,7 +236,7 @@ def spring_findings(chosen: Mapping[str, Export]) -> Iterator[Finding]:
             f"springs that yield hold {', '.join(held)}; they begin at the model's own pose or a keyframe's,"
             " and where qpos is set by hand they throw the joint back."
         )
-        remedy = "set data.plastic to the joints' positions too, in the order of the tendons; or export with"
+        remedy = "set data.plastic to the joints' positions too, two for each tendon; or export with"
         remedy += " --at-rest frictionloss"
         yield Finding(code="springs_rest", text=text, remedy=remedy)
 
@@ -354,5 +354,5 @@ def _spring_line(
     near = near if J > 0 else ""
     return (
         f"Springs that yield hold it: {k:.4g} {effort}/{unit}, at {bends} m{unit}{near}. Where qpos is set by"
-        " hand, set data.plastic to the positions too (a keyframe: plastic=...)."
+        " hand, set both of a tendon's data.plastic to the position too (a keyframe: plastic=...)."
     )
