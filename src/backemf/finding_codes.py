@@ -255,6 +255,7 @@ _MEANINGS = {
         "not_read": "an actuator of the model cannot be read",
         "other_motion": "joint and part move differently, one turns and one slides",
         "sparse_solver_fault": "this release of MuJoCo may solve the model's constraints wrongly",
+        "springs_rest": "springs that yield hold joints, and have to be put where a reset puts the joints",
         "step_too_long": "the time step is too long for the actuator",
         "stiffness_not_known": "nobody knows the part's stiffness",
         "stiffness_off": "the model's stiffness is not the part's",
