@@ -17,8 +17,8 @@ from ...targets.export_options import DRAWING, INTO, SOURCE_HELP, ExportOptions,
 from .command_builder import command
 from .inputs import (
     ActuatorWords,
-    CommandWords,
     ControlWords,
+    ModelWords,
     ReadingWords,
     WritingWords,
     all_of,
@@ -443,7 +443,7 @@ def _replayed_export(words: ReplayWords, options: ExportOptions) -> Any:
 
 
 @options
-class ExplainWords(CommandWords):
+class ExplainWords(ModelWords):
     """What one may ask of `explain`."""
 
     model: str = option(help="An MJCF file; model.xml#JOINT for one of its actuators.", cli="model")
@@ -472,7 +472,7 @@ def explain(options: ExplainWords, terminal: Terminal) -> Answer:
 
 
 @options
-class ConformWords(CommandWords):
+class ConformWords(ModelWords):
     """What one may ask of `conform`."""
 
     model: Path = option(help="An MJCF file with dcmotors on hinges or slides.", cli="model")
