@@ -92,6 +92,7 @@ _MEANINGS = {
     "simulation": {
         "not_finite": "the motion runs away: its states are no finite numbers any more",
         "not_passive": "the friction can feed energy into the joint",
+        "too_hot": "a winding becomes warmer than its part stands",
         "tolerance_missed": "the shortest step still misses the tolerance",
         "timestep_too_long": "the drive is stiffer than the model's time step resolves",
     },

@@ -115,6 +115,7 @@ class _Planner:
             "reference_temperature",
             "resistance_coefficient",
             "magnet_coefficient",
+            "max_winding_temperature",
         )
         if not self.solved.thermal:
             for name in (*names, "derating_start", "derating_end", "safe_current"):
@@ -126,7 +127,7 @@ class _Planner:
                     )
             return None
         self.used |= {name for name in ENTRIES if name.startswith("thermal_")}
-        fields = ("ambient", "reference", "resistance_coefficient", "magnet_coefficient")
+        fields = ("ambient", "reference", "resistance_coefficient", "magnet_coefficient", "max_temperature")
         printed = {field: self.take(name) for field, name in zip(fields, names, strict=True)}
         if printed["magnet_coefficient"] is not None:  # sheets print its size; flux falls with heat
             printed["magnet_coefficient"] = -abs(printed["magnet_coefficient"])

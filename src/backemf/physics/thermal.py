@@ -6,6 +6,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import ClassVar
 
+import numpy as np
+
+from ..findings import Finding, finding
 from .maths import Scalar, exp
 from .quantity import Part, part, quantity
 
@@ -31,6 +34,8 @@ class Heat(Part):
     resistance_coefficient: float = quantity("1/K", "alpha", default=COPPER, least=0)
     magnet_coefficient: float | None = quantity("1/K", "alpha_m", default=None, most=0)
     """Relative change of the magnets' flux, and so of the motor constant, per kelvin; negative."""
+    max_temperature: float | None = quantity("degC", "T_max", default=None)
+    """What the winding stands; warmer is a finding."""
 
     @property
     def total_resistance(self) -> float:
@@ -67,6 +72,28 @@ class Heat(Part):
     def in_parallel(self, n: int) -> Heat:
         """Of n motors side by side, as one of the same effect."""
         raise NotImplementedError
+
+    def findings(self, time: np.ndarray, winding: np.ndarray, name: str = "") -> list[Finding]:
+        """What is to be said of a winding that was followed: when it became too hot.
+
+        Args:
+            time: of samples [s].
+            winding: its temperature at them [degC].
+            name: of the joint, where there are several.
+        """
+        limit = self.max_temperature
+        above = np.flatnonzero(winding > limit) if limit is not None else np.zeros(0, int)
+        if limit is None or not len(above):
+            return []
+        k, most = int(above[0]), float(np.nanmax(winding))
+        before = max(k - 1, 0)
+        at = float(np.interp(limit, winding[[before, k]], time[[before, k]])) - float(time[0])
+        text = (
+            f"the winding{f' of {name}' if name else ''} is above its limit of {limit:.4g} degC from"
+            f" {at:.3g} s on and reaches {most:.4g} degC."
+        )
+        remedy = "ask for less torque or for shorter, cool it, or take a stronger part: backemf size"
+        return [finding("too_hot", text, remedy, limit=limit, time=at, most=most)]
 
     def one_node(self) -> Thermal:
         """The nearest model with the winding alone: the same temperature in the end, as quick at first."""
