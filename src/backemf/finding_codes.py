@@ -96,6 +96,13 @@ _MEANINGS = {
         "tolerance_missed": "the shortest step still misses the tolerance",
         "timestep_too_long": "the drive is stiffer than the model's time step resolves",
     },
+    "sizing": {
+        "closed_form_differs": "the full simulation of a choice differs from what was judged",
+        "gearhead_fits_none": "a gearhead fits none of the motors",
+        "nothing_feasible": "no combination of the parts does the task",
+        "numbers_neglected": "numbers that nobody printed were left out, as was asked",
+        "rows_left_out": "rows of a table of parts contradict themselves and are left out",
+    },
     "log": {
         "arm_mass_missing": "the file does not say what the arm weighs: it counts as massless",
         "backward_times": "time runs backwards; those samples are dropped",
