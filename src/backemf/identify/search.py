@@ -78,8 +78,8 @@ class FrictionSearch:
         return found
 
     def settle(self, found: SearchResult) -> Optimum:
-        """Where a search comes to rest, with everything free that a tolerance allows; one that was stopped, as
-        it stands."""
+        """Where a search comes to rest, with everything free that a tolerance allows; one that was stopped,
+        as it stands."""
         name = found.problem.actuator.friction.name
         try:
             if not found.interrupted and name not in self.optima:

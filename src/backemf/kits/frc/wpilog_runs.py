@@ -32,6 +32,8 @@ _GYRO = re.compile(r"gyro|imu|heading|yaw|angle|angular", re.IGNORECASE)
 _INPUTS = ("voltage", "current")
 _HELD = 0.1
 """An input that is not written for this long at the beginning of a test is the one from before [s]."""
+ALIKE = 0.03
+"""Motions that differ by a smaller share are those of motors on one shaft."""
 Signals = dict[str, tuple[Series, str]]
 """Signal -> (what was logged of it, unit)."""
 Motors = dict[str, Signals]
@@ -257,7 +259,7 @@ def _runs_of(
     for mechanism in dict.fromkeys(w.name for w in windows):
         some = [w for w in windows if w.name == mechanism]
         mine = motors if chosen or key == "sysid" else _driven_motors(motors, some)
-        if len(mine) > 1 and not chosen and key != "sysid":
+        if len(mine) > 1 and not chosen and key != "sysid" and not _turn_together(mine, some):
             return [], f"several motors run during the tests; {_say_which(key, mine)}"
         runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
     return guess_units(runs), ""
@@ -306,6 +308,28 @@ def _driven_motors(motors: Motors, windows: Sequence[Window]) -> Motors:
         strength[name] = float(np.max(np.abs(np.asarray(values, float)[inside]), initial=0.0))
     most = max(strength.values(), default=0.0)
     return {name: motors[name] for name, value in strength.items() if value > 0.3 * most}
+
+
+def _turn_together(motors: Motors, windows: Sequence[Window]) -> bool:
+    """Whether motors are geared to each other: their motions during the tests are the same, perhaps with the
+    other sign."""
+    motions = []
+    for signals in motors.values():
+        series, unit = signals["velocity" if "velocity" in signals else "position"]
+        times, values = series.in_order()
+        motions.append((times, np.asarray(values, float), unit))
+    first, of_first, unit = motions[0]
+    inside = np.zeros(len(first), bool)
+    for window in windows:
+        inside |= (first >= window.start) & (first < window.end)
+    one, size = of_first[inside], float(np.linalg.norm(of_first[inside]))
+    for times, values, own in motions[1:]:
+        other = np.interp(first[inside], times, values)
+        if own != unit or not size or abs(abs(float(one @ other)) / size**2 - 1.0) > ALIKE:
+            return False
+        if abs(float(np.linalg.norm(other)) / size - 1.0) > ALIKE:
+            return False
+    return True
 
 
 def _whole(path: Path, motors: Motors, logger: Logger) -> Recording:
