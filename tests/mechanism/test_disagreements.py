@@ -136,9 +136,9 @@ def test_a_motor_that_turns_against_its_partner_is_turned_round(crossed):
     runs = []
     for test in TESTS:
         t, u, p, v = record(test, gains, weight, dt=0.02, T=3.0, slow=1.0, step=5.0)
-        runs.append(make_run(test, t, u, p, v, name=f"{test} left (log 1)"))
+        runs.append(replace(make_run(test, t, u, p, v), name=f"{test} left (log 1)"))
         other = (t, u if crossed else -u, -p, -v)
-        runs.append(make_run(test, *other, name=f"{test} right (log 1)"))
+        runs.append(replace(make_run(test, *other), name=f"{test} right (log 1)"))
     measured = characterize(runs, "elevator", units="meters")
     said = {f.code: f.text for f in measured.findings}
     assert said["inverted"].startswith("of right ")

@@ -341,7 +341,7 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
     with pytest.raises(UnitNotStated) as asked:
         run(bare, *words)
     text = str(asked.value)
-    assert "position-motor-arm is -0.238 to 0.239; velocity-motor-arm is" in text
+    assert "position-motor-arm is -0.238 to 0.239, velocity-motor-arm is" in text
     assert "flywheel" not in text
     assert "By these numbers rotations are likely" in text
     assert "--units rotations" in text

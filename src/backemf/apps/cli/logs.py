@@ -108,6 +108,11 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
     if recording is not None:
         summary |= {"name": recording.name, "format": recording.format, "conversions": recording.notes}
         summary |= {"channels": _channels(one), "mechanism": recording.mechanism or None}
+        clocks = [c.time for c in recording.channels if c.time is not None and len(c.time)]
+        lasts = max((float(t[-1]) for t in clocks), default=0.0) - min(
+            (float(t[0]) for t in clocks), default=0.0
+        )
+        summary |= {"duration": lasts or None}
     if robot is not None:
         left = [] if one.whole is None else list(one.whole.left)
         summary |= {"name": one.whole and one.whole.name, "robot": robot.name}
@@ -158,7 +163,7 @@ def _in_full(s: dict[str, Any]) -> str:
     from ... import tables
 
     title = f"{s['name'] or s['file']}" + (f" ({s['format']})" if s["format"] else "")
-    parts = [title if s["duration"] is None else f"{title}: {tables.number(s['duration'])} s, {s['motion']}"]
+    parts = [title if s["motion"] is None else f"{title}: {tables.number(s['duration'])} s, {s['motion']}"]
     if s.get("joints"):
         parts.append(text_of(s["joints"], s["of_no_joint"]))
     if s["channels"]:

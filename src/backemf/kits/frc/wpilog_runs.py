@@ -20,7 +20,7 @@ from ...logs.to_log import to_log
 from . import sysid_json, wpilog
 from .trials import TESTS
 from .wpilog import FORMAT, Series, unit_of
-from .wpilog_units import UnitNotStated, guess_units, with_units
+from .wpilog_units import UnitNotStated, guess_kind, guess_units, with_units
 
 _STATE = re.compile(r"^(?:.*/)?sysid-test-state(?:-(?P<mechanism>.*))?$")
 _OUTPUTS = re.compile(r"^(?:NT:)?/?(?:AdvantageKit/)?(?:RealOutputs/|ReplayOutputs/)?")
@@ -32,6 +32,8 @@ _GYRO = re.compile(r"gyro|imu|heading|yaw|angle|angular", re.IGNORECASE)
 _INPUTS = ("voltage", "current")
 _HELD = 0.1
 """An input that is not written for this long at the beginning of a test is the one from before [s]."""
+ONE_SHAFT = ("arm", "elevator", "flywheel")
+"""Mechanisms whose left and right motors cannot turn it against each other."""
 ALIKE = 0.03
 """Motions that differ by a smaller share are those of motors on one shaft."""
 Signals = dict[str, tuple[Series, str]]
@@ -359,7 +361,7 @@ def _recordings(
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
     out = {m: channels for m, channels in cut.items() if _complete({c.signal: c for c in channels})}
     gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
-    words = _tell_turning(out, gyro)
+    words = {} if guess_kind(window.name) in ONE_SHAFT else _tell_turning(out, gyro)
     source = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
     names = {motor: f"{window.test} {motor}{words.get(motor, '')} {source}" for motor in out}
     more = {
