@@ -159,6 +159,10 @@ def _word(form: FormReader, key: str) -> str | None:
 def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
     """An option with its value; nothing where the form says nothing."""
     name = f"--{key.replace('_', '-')}"
+    option = None if kind is None else _option_of(kind, key)
+    if option is not None and option.is_number:
+        numbers = form.numbers(key, option, NUMBERS.get(key, (-1e6, 1e6)))
+        return [name, *numbers] if numbers else []
     if key in LISTS:
         values = form.texts(key, LISTS[key])
         values = [",".join(values)] if values and key in JOINED else values
@@ -166,12 +170,8 @@ def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
     if key in (*TEXTS, *SOURCES, *FILES, "bench"):
         value = _word(form, key)
     else:
-        option = _option_of(kind, key)
-        if option.annotation == "bool":
+        if option is not None and option.annotation == "bool":
             return [name] if form.flag(key) else []
-        if option.is_number:
-            numbers = form.numbers(key, option, NUMBERS.get(key, (-1e6, 1e6)))
-            return [name, *numbers] if numbers else []
         value = form.choice(key, CHOICES[key] if key in CHOICES else choices_of(kind, key))
     return [] if value is None else [name, value]
 
@@ -198,7 +198,7 @@ def choices_of(kind: Any, key: str) -> list[str]:
 
 
 def _option_of(kind: Any, key: str) -> Any:
-    return next(one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}")
+    return next((one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}"), None)
 
 
 def _fit(form: FormReader, words: list[str]) -> Made:
