@@ -118,6 +118,8 @@ class Request(NamedTuple):
     """As the target carries an actuator that differs in its drive alone; losses are made up for alike."""
     bam_name: str | None = None
     """Which of BAM's actuators it is."""
+    at_rest: str = "closest"
+    """What MuJoCo's joint is held by: "frictionloss", "lugre", "springyield", or the closest of them."""
     q_offset: float | None = None
     """From the joint's zero to the recordings' [rad], where it was identified."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,10 @@ WORD = re.compile(r"^[A-Za-z0-9_.][A-Za-z0-9_.\- ]{0,79}$")
 QUANTITY = re.compile(r"^[0-9.+\-][A-Za-z0-9.+\-*/^() °%·²³µμΩ]{0,79}$")
 SEVERAL = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?\s*[A-Za-z]*")
 """Numbers behind each other, each perhaps with its unit."""
+DEEPEST = 20
+"""Levels of a form: those of the pages have four."""
+LARGEST = 2**53
+"""Whole numbers beyond this are others in a browser."""
 LONGEST = 200
 """Words of one list."""
 Shape = tuple[str, str]
@@ -41,6 +46,39 @@ def expect_kind(value: Any, kind: type[T], complaint: str) -> T:
     if not isinstance(value, kind):
         raise InvalidValue(complaint)
     return value
+
+
+def check_content(content: Any) -> Any:
+    """Content that a browser sent, which may be kept: not deep, with finite numbers and whole letters.
+
+    Args:
+        content: as JSON gives it.
+
+    Returns:
+        The content.
+
+    Raises:
+        InvalidValue: it is something else.
+    """
+    waiting = [(content, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise InvalidValue(f"the request is more than {DEEPEST} levels deep; reload the page")
+        match value:
+            case dict():
+                waiting += [(one, depth + 1) for pair in value.items() for one in pair]
+            case list():
+                waiting += [(one, depth + 1) for one in value]
+            case float() if not math.isfinite(value):
+                raise InvalidValue(f"the request has the number {value}; expected finite ones")
+            case int() if abs(value) > LARGEST:
+                raise InvalidValue(
+                    f"the request has a number of {len(str(value))} digits; expected fewer than 17"
+                )
+            case str() if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+                raise InvalidValue("the request has half a letter in it (a lone surrogate); type it anew")
+    return content
 
 
 @dataclass
