@@ -110,11 +110,7 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
     if recording is not None:
         summary |= {"name": recording.name, "format": recording.format, "conversions": recording.notes}
         summary |= {"channels": _channels(one), "mechanism": recording.mechanism or None}
-        clocks = [c.time for c in recording.channels if c.time is not None and len(c.time)]
-        lasts = max((float(t[-1]) for t in clocks), default=0.0) - min(
-            (float(t[0]) for t in clocks), default=0.0
-        )
-        summary |= {"duration": lasts or None}
+        summary |= {"duration": _lasts(recording)}
     if robot is not None:
         left = [] if one.whole is None else list(one.whole.left)
         summary |= {"name": one.whole and one.whole.name, "robot": robot.name}
@@ -126,6 +122,12 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
         summary |= {"conversions": log.conversions, "findings": log.findings}
         summary |= {"mechanism": log.mechanism or None}
     return summary
+
+
+def _lasts(recording: Any) -> float | None:
+    """From the first sample of any channel to the last [s]; None where none has times."""
+    clocks = [c.time for c in recording.channels if c.time is not None and len(c.time)]
+    return max(float(t[-1]) for t in clocks) - min(float(t[0]) for t in clocks) if clocks else None
 
 
 def _channels(look: Look) -> list[dict[str, Any]]:

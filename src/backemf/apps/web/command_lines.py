@@ -164,16 +164,21 @@ def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
         numbers = form.numbers(key, option, NUMBERS.get(key, (-1e6, 1e6)))
         return [name, *numbers] if numbers else []
     if key in LISTS:
-        values = form.texts(key, LISTS[key])
-        values = [",".join(values)] if values and key in JOINED else values
-        return [word for value in values for word in (name, value)]
+        return _listed(form, key, name)
     if key in (*TEXTS, *SOURCES, *FILES, "bench"):
         value = _word(form, key)
     else:
         if option is not None and option.annotation == "bool":
             return [name] if form.flag(key) else []
-        value = form.choice(key, CHOICES[key] if key in CHOICES else choices_of(kind, key))
+        value = form.choice(key, CHOICES.get(key) or choices_of(kind, key))
     return [] if value is None else [name, value]
+
+
+def _listed(form: FormReader, key: str, name: str) -> list[str]:
+    """An option that is given several times, or once with commas."""
+    values = form.texts(key, LISTS[key])
+    values = [",".join(values)] if values and key in JOINED else values
+    return [word for value in values for word in (name, value)]
 
 
 def form_fields(command: str) -> list[dict[str, Any]]:

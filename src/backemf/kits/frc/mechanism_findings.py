@@ -83,8 +83,9 @@ def _turn_alike(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
     for run in runs:
         motors.setdefault(_motor_of(run), []).append(run)
     findings: list[Finding] = []
-    mirrored = [name for name, mine in motors.items() if len(mine) > 1 and all(map(_backwards, mine))]
-    crossed = [name for name, mine in motors.items() if _against(mine)]
+    several = {name: mine for name, mine in motors.items() if len(mine) > 1}  # one test may be misnamed
+    mirrored = [name for name, mine in several.items() if all(map(_backwards, mine))]
+    crossed = [name for name, mine in several.items() if _against(mine)]
     for names, what, remedy in (
         (mirrored, "input, velocity and position", "nothing for the gains, if it is mounted that way"),
         (crossed, "velocity and position", "invert its sensor in the robot's program, then record again"),
@@ -95,13 +96,14 @@ def _turn_alike(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
         text = f"{whose} of {' and '.join(n for n in motors if n not in names)}. They were turned round."
         findings.append(finding("inverted", text, remedy))
         for name in names:
-            motors[name] = [
-                replace(r, velocity=-r.velocity, position=-r.position, input=-r.input)
-                if names is mirrored
-                else replace(r, velocity=-r.velocity, position=-r.position)
-                for r in motors[name]
-            ]
+            motors[name] = [_turn(run, names is mirrored) for run in motors[name]]
     return [run for mine in motors.values() for run in mine], findings
+
+
+def _turn(run: Trial, input_too: bool) -> Trial:
+    """A run with its motion the other way round, and perhaps its input."""
+    way = -run.input if input_too else run.input
+    return replace(run, velocity=-run.velocity, position=-run.position, input=way)
 
 
 def _motor_of(run: Trial) -> str:
