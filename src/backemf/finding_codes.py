@@ -227,7 +227,7 @@ _MEANINGS = {
         "directions_disagree": "the gains forward and in reverse differ",
         "effect_before_cause": "the motion is seen before the input that causes it",
         "hard_stop": "the mechanism ran into a stop; what follows is left out",
-        "inverted": "a positive input gives a negative velocity",
+        "inverted": "a positive input gives a negative velocity, or a motor turns against another",
         "kV_unexpected": "kV is not what the motors and gears give",
         "negative_gain": "a gain is negative, which no mechanism has",
         "position_inverted": "position falls while velocity is positive",

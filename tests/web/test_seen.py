@@ -87,6 +87,17 @@ def test_wherever_it_is_a_fit_that_is_stopped_ends_within_two_seconds(logs, shar
     assert all(p.error > 0 for p in stopped.parameters.values())
 
 
+def test_the_share_of_a_search_stays_while_its_steps_are_drawn():
+    notes: list[dict] = []
+    seen = JobProgress(lambda said: notes.append(dict(said)))
+    seen.words("r5.csv", 1.0)
+    seen.step(None, None, 0.0)
+    seen.words("start 2 of 6, best 3 mrad", 0.6)
+    seen.step(None, None, 0.0)
+    assert notes[-1]["share"] == 0.6
+    assert notes[-1]["text"].startswith("start 2 of 6")
+
+
 def test_before_anything_is_found_and_asked_twice_it_ends_at_once():
     seen = JobProgress(lambda said: None)
     with pytest.raises(KeyboardInterrupt):

@@ -78,8 +78,8 @@ class FrictionSearch:
         return found
 
     def settle(self, found: SearchResult) -> Optimum:
-        """Where a search comes to rest, with everything free that a tolerance allows; one that was stopped, as
-        it stands."""
+        """Where a search comes to rest, with everything free that a tolerance allows; one that was stopped,
+        as it stands."""
         name = found.problem.actuator.friction.name
         try:
             if not found.interrupted and name not in self.optima:
@@ -147,11 +147,8 @@ class FrictionSearch:
         schedule, p = plant.schedule, plant.problem()
         p.sigma = weights.sigma
         found = SearchResult(plant=plant, problem=p, ends=ends, weights=weights)
-        if any(parent.interrupted for parent in below):  # as they stand, with what this one has besides
-            still = replace(schedule.settle, most=0)
-            where = (plant.continue_from(p, parent, name) for parent in below)
-            ends += [StartResult.of(p, still.minimise(p, x, weights.robust)) for x in where]
-            return replace(found, interrupted=True)
+        if any(parent.interrupted for parent in below):
+            return self._as_below(name, below, found)
         try:
             for parent in below:
                 note = part_progress(progress, f"from {parent.problem.actuator.friction.name}", 0.5, 0.6)
@@ -177,6 +174,15 @@ class FrictionSearch:
             ends, n = [StartResult.of(p, end)], n + end.n_evaluations
             found = replace(found, ends=ends, weights=left)
         return replace(found, n_evaluations=n)
+
+    @staticmethod
+    def _as_below(name: str, below: Sequence[SearchResult], found: SearchResult) -> SearchResult:
+        """What poorer frictions had found when they were stopped, with what this one has besides."""
+        p, plant, robust = found.problem, found.plant, found.weights.robust
+        still = replace(plant.schedule.settle, most=0)
+        where = (plant.continue_from(p, parent, name) for parent in below)
+        ends = [StartResult.of(p, still.minimise(p, x, robust)) for x in where]
+        return replace(found, ends=ends, interrupted=True)
 
     def _spread(
         self, found: SearchResult, first: Minimum, passing: bool, progress: Progress | None

@@ -159,21 +159,26 @@ def _word(form: FormReader, key: str) -> str | None:
 def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
     """An option with its value; nothing where the form says nothing."""
     name = f"--{key.replace('_', '-')}"
+    option = None if kind is None else _option_of(kind, key)
+    if option is not None and option.is_number:
+        numbers = form.numbers(key, option, NUMBERS.get(key, (-1e6, 1e6)))
+        return [name, *numbers] if numbers else []
     if key in LISTS:
-        values = form.texts(key, LISTS[key])
-        values = [",".join(values)] if values and key in JOINED else values
-        return [word for value in values for word in (name, value)]
+        return _listed(form, key, name)
     if key in (*TEXTS, *SOURCES, *FILES, "bench"):
         value = _word(form, key)
     else:
-        option = _option_of(kind, key)
-        if option.annotation == "bool":
+        if option is not None and option.annotation == "bool":
             return [name] if form.flag(key) else []
-        if option.is_number:
-            numbers = form.numbers(key, option, NUMBERS.get(key, (-1e6, 1e6)))
-            return [name, *numbers] if numbers else []
-        value = form.choice(key, CHOICES[key] if key in CHOICES else choices_of(kind, key))
+        value = form.choice(key, CHOICES.get(key) or choices_of(kind, key))
     return [] if value is None else [name, value]
+
+
+def _listed(form: FormReader, key: str, name: str) -> list[str]:
+    """An option that is given several times, or once with commas."""
+    values = form.texts(key, LISTS[key])
+    values = [",".join(values)] if values and key in JOINED else values
+    return [word for value in values for word in (name, value)]
 
 
 def form_fields(command: str) -> list[dict[str, Any]]:
@@ -198,7 +203,7 @@ def choices_of(kind: Any, key: str) -> list[str]:
 
 
 def _option_of(kind: Any, key: str) -> Any:
-    return next(one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}")
+    return next((one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}"), None)
 
 
 def _fit(form: FormReader, words: list[str]) -> Made:

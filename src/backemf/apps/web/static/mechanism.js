@@ -29,6 +29,7 @@ export async function screen(main, project, offered) {
   const past = h("div"), listed = h("ul", {class: "files"}), looked = h("div"), choice = h("div"), asked = h("div"), found = h("div");
   const again = () => project.reload().then(() => fill(past, history(project, again)));
   const opened = new Set();
+  const nothing = () => fill(found, h("p", {class: "quiet"}, "They are shown here."));
   let answer = null;
 
   const showFiles = () => fill(listed, uploaded().map((f) => {
@@ -77,7 +78,7 @@ export async function screen(main, project, offered) {
   function mapping() {
     const channels = [...new Map(answer.recordings.flatMap((r) => r.channels).map((c) => [c.name, c])).values()];
     const more = h("input", {type: "text", value: form.more ?? "", autocomplete: "off", spellcheck: "false", placeholder: "current=/arm/amps[A]", onchange: (e) => { form.more = e.target.value.trim() || undefined; keep(); look(); }});
-    return h("details", {open: Boolean(form.more || Object.keys(form.map).length)}, h("summary", {}, "Which entry is what"),
+    return h("details", {open: Boolean(form.more || Object.keys(form.map).length || answer.recordings.some((r) => r.problem && !r.channels.some((c) => c.likely)))}, h("summary", {}, "Which entry is what"),
       mapTable(channels.slice(0, 40), form, offered, () => { keep(); look(); }), field("Another entry", more, "beside what was recognised: signal=entry[unit]"));
   }
 
@@ -86,7 +87,7 @@ export async function screen(main, project, offered) {
     form.mechanism = GUESS.find(([, pattern]) => pattern.test(name))?.[0] ?? form.mechanism;
     keep();
     showChoice();
-    fill(found);
+    nothing();
   }
 
   function showChoice() {
@@ -107,7 +108,7 @@ export async function screen(main, project, offered) {
     const range = (c) => { const same = all.filter((x) => x.name === c.name); return `${number(Math.min(...same.map((x) => x.low)), 3)} to ${number(Math.max(...same.map((x) => x.high)), 3)}`; };
     return h("div", {class: "question"}, h("h3", {id: "unit-of"}, "The log states no unit: in which unit is its motion?"),
       h("ul", {}, channels.map((c) => h("li", {}, h("code", {}, c.name), ` is ${range(c)}`))),
-      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); if (found.querySelector(".trouble")) fill(found); }},
+      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); if (found.querySelector(".trouble")) nothing(); }},
         u === likely ? `${u} (likely, by its numbers)` : u))));
   }
 
@@ -164,7 +165,7 @@ export async function screen(main, project, offered) {
     card("gains", "3. The gains", found), past));
   showFiles();
   fill(asked, h("p", {class: "quiet"}, "Drop a log first."));
-  fill(found, h("p", {class: "quiet"}, "They are shown here."));
+  nothing();
   fill(past, history(project, again));
   const done = project.last("characterize");
   if (used().length) look();
@@ -178,9 +179,11 @@ export async function screen(main, project, offered) {
 function tests(recordings) {
   const needsUnit = (r) => r.channels.some((c) => c.likely);
   const good = recordings.filter((r) => r.signals.length || needsUnit(r)), bad = recordings.filter((r) => !good.includes(r));
-  const state = (r) => (r.signals.length ? `${number(r.duration, 3)} s` : "its unit is asked for below");
+  const state = (r) => (r.duration ? `${number(r.duration, 3)} s` : "–");
   const named = [...new Set(good.map((r) => r.mechanism ?? ""))];
-  return [bad.slice(0, 6).map((r) => trouble({message: `${r.name ?? r.file}: ${(r.problem ?? "nothing in it is a test").split("; ")[0]}`, remedy: (r.problem ?? "").split("; ").slice(1).join("; ")})),
+  const way = "say below which entry is the voltage, the position and the velocity, and in which units; or, where one of the usual loggers wrote it, choose “Logger” under “Reading and method”";
+  const why = (r) => { const [what, ...more] = (r.problem ?? "nothing in it is a test").split("; "); return {message: `${r.name ?? r.file}: ${what}`, remedy: r.channels.length && /recognised/.test(what) ? way : more.join("; ")}; };
+  return [bad.slice(0, 6).map((r) => trouble(why(r))),
     bad.length > 6 ? h("p", {class: "quiet"}, `and ${bad.length - 6} more`) : null,
     good.length ? h("details", {open: true}, h("summary", {}, `${good.length} test${good.length === 1 ? "" : "s"} in the log`),
       named.map((name) => [name ? h("h3", {}, name) : null, table([
