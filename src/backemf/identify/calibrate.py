@@ -56,7 +56,7 @@ FEW_STEPS = 8
 FEW_RECORDINGS = 6
 """Up to which each is a good part of what is known: without it the optimum is farther off than one step."""
 FREEDOM = 4.0
-"""Degrees that each recording left out adds to what they tell of the size of errors. Their mean squares differ
+"""Degrees that each recording left out adds to what they tell of the size of errors. Mean squares differ
 by half of themselves (relative variance, the median over 21 ways of halving the five sets of
 `benchmarks/bands.py`), and 2 / 0.5 of Satterthwaite's make 4."""
 HANGING = "bench.hanging"
