@@ -165,7 +165,7 @@ def test_joints_in_mjx_have_their_own_rows_of_one_draw(tmp_path):
 
     arm = """<mujoco><worldbody><body><joint name="a" axis="0 1 0"/><geom size=".05" mass="1"/>
     <body pos=".2 0 0"><joint name="b" axis="0 1 0"/><geom size=".05" mass="1"/></body></body></worldbody>
-    <actuator><motor joint="a"/><motor joint="b"/></actuator></mujoco>"""
+    <actuator><position joint="a"/><position joint="b"/></actuator></mujoco>"""
     (tmp_path / "arm.xml").write_text(arm)
     frictions = {"a": np.linspace(0.03, 0.01, 24), "b": np.linspace(0.3, 0.1, 24)}
     each = {
