@@ -209,6 +209,10 @@ def check_table(rows: int, columns: int) -> None:
         raise TooLarge(f"{size}; {SHORTER}, or leave columns out")
 
 
+EMPTY = 10_000
+"""Entries without a number after which nobody looks further."""
+
+
 class Columns:
     """Rows that arrive one after another, kept as columns of floats;
     a key that a row lacks is NaN there, and counted."""
@@ -226,6 +230,8 @@ class Columns:
         self._put("", row, -1)
         self.n += 1
         check_table(self.n, len(self.columns))
+        if self.n == EMPTY and not self.columns:
+            raise ReadError(f"the first {EMPTY} entries hold no number")
 
     def _put(self, name: str, value: Any, depth: int) -> None:
         if isinstance(value, dict | list):

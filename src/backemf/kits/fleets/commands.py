@@ -23,7 +23,7 @@ from ...options import (
 
 MOST = 12
 """Failures that are listed for people."""
-ON_HELP = "Where: local (processes of this machine), here, dask://HOST:PORT, ray://HOST:PORT."
+ON_HELP = "Where: local (processes of this machine), here, dask://HOST:PORT."
 JOBS_HELP = "Units at once; all cores, unless given."
 
 
@@ -156,7 +156,7 @@ def _print_answer(made: Any, written: bool = True) -> Answer:
 
 
 def show_status(options: FolderOptions, terminal: Terminal) -> Answer:
-    """Say how far a fleet is, and what failed.
+    """Say how far a fleet is, and what failed or lacks a recording.
 
     Example: backemf fleet status fleet/
     """
@@ -166,7 +166,7 @@ def show_status(options: FolderOptions, terminal: Terminal) -> Answer:
 
 
 def retry_fleet(options: RetryOptions, terminal: Terminal) -> Answer:
-    """Fit the units again that failed, and those that are left.
+    """Fit the units again that failed or lacked a recording, and those that are left.
 
     Example: backemf fleet retry fleet/
     """
