@@ -24,8 +24,19 @@ MUST_TELL = "?"
 """
 
 
+LONGEST = 3000
+"""Letters of an error; a file may have a million names, or one of a million letters."""
+
+
 class ReadError(BackemfError, ValueError):
     """A recording that cannot be read: which file, where in it, and why."""
+
+    def __init__(self, text: str):
+        """Args:
+        text: the sentence, whose middle goes where it is too long.
+        """
+        half = LONGEST // 2
+        super().__init__(text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}")
 
 
 @dataclass(frozen=True, kw_only=True)

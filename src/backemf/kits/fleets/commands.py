@@ -150,7 +150,7 @@ def _print_answer(made: Any, written: bool = True) -> Answer:
         each = f"; {status.cpu_s / max(status.fitted + status.failed, 1):.2g} s of CPU each"
         rate = f", {status.per_minute:.0f} units a minute" if status.per_minute else ""
         lines = _first([f"{f.code}: {f.text}\n    {f.remedy}" for f in lost])
-        return "\n\n".join(part for part in (f"{done}{each}{rate}.", _under("Failed", lines)) if part)
+        return "\n\n".join(part for part in (f"{done}{each}{rate}.", _under("To mend", lines)) if part)
 
     return Answer(content=content, text=text, findings=lost, written=[made.table] if written else [])
 
