@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import stat
+import tomllib
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -124,6 +126,33 @@ def json_of(path: Path | str) -> Any:
         RecursionError: it is too deep.
     """
     return json.loads(text_of(path))
+
+
+QUOTED = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""|' + r"'''.*?'''|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'|#[^\n]*", re.DOTALL
+)
+"""Strings and comments of TOML."""
+DOTS = 40
+"""Names joined by dots in one key; Python's reader takes memory with the square of them."""
+
+
+def toml(text: str, **more: Any) -> dict[str, Any]:
+    """The content of a text in TOML.
+
+    Args:
+        text: of the file.
+        more: as `tomllib.loads` takes it.
+
+    Returns:
+        Its tables.
+
+    Raises:
+        ValueError: it is no TOML, or has a key without end.
+    """
+    bare = QUOTED.sub("q", text)
+    if max((part.count(".") for part in re.split(r"[,\n=]", bare)), default=0) > DOTS:
+        raise tomllib.TOMLDecodeError(f"a key is of more than {DOTS} names; expected one or two")
+    return tomllib.loads(text, **more)
 
 
 class Unpacking:
