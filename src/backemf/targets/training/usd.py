@@ -2,12 +2,14 @@
 
 Two layers. The one below has what everybody reads, a UsdPhysics drive; the one above it is for Newton, turns
 that drive off and says the same law as the Python file (newton.py): PD, the DC motor's clamp, whole steps of
-delay; armature, damping and friction of the joint. Newton's actuators are in radians; the damping of its joints and
-drives of UsdPhysics are per degree. A file of its own needs nothing; layers over a user's stage need usd-core.
+delay; armature, damping and friction of the joint. Newton's actuators are in radians; the damping of its
+joints and drives of UsdPhysics are per degree. A file of its own needs nothing; layers over a user's stage
+need usd-core.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import math
 import os
@@ -183,7 +185,7 @@ def _build_stage(files: Mapping[str, str], case: SimulationCase) -> Any:
     """A builder with what Newton reads of the very layers; the bench's inertia is that of the stand-in body,
     and a delay has as many steps as it takes at the case's own."""
     builder, _ = bare_builder()
-    if importlib.util.find_spec("newton_usd_schemas") is None or importlib.util.find_spec("pxr") is None:
+    if not load_usd() or importlib.util.find_spec("newton_usd_schemas") is None:
         raise NotAvailable(
             "Newton reads USD with usd-core and newton-usd-schemas; install them with"
             " `pip install 'backemf[usd]' newton-usd-schemas`"
@@ -245,7 +247,15 @@ BELOW, UNDER = "backemf_below.usda", "backemf_stage.usda"
 """Names that stand in a layer until it is known where it is written."""
 
 
-def _pxr() -> Any:
+def load_usd() -> Any:
+    """USD's own library, with Newton's schemas where they are installed: it reads schemas once, and so they
+    have to be there first.
+
+    Raises:
+        NotAvailable: usd-core is not installed.
+    """
+    with contextlib.suppress(ImportError):
+        importlib.import_module("newton_usd_schemas")
     try:
         import pxr.Sdf
         import pxr.Usd
@@ -300,7 +310,7 @@ def into_usd(exports: Mapping[str, Export], path: Path | str) -> LayeredStage:
         NotAvailable: usd-core is not installed.
         BackemfError: the file is no stage, has no such joint, or one that moves otherwise.
     """
-    pxr, path = _pxr(), Path(path)
+    pxr, path = load_usd(), Path(path)
     given = _open(pxr, path)
     joints = _joints(pxr, given, path)
     chosen = {joint: exports[p] for joint, p in by_joint(exports, [*joints], path.name).items()}
