@@ -12,6 +12,7 @@ import math
 import sys
 import tempfile
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,16 @@ from backemf.targets.replay import replay
 from backemf.targets.training.usd import load_usd
 
 PARTS = ("mx-106/m1", "mx-106/m4", "mx-64/m6", "xl-320/m4")
-SAME, CLOSE = 1e-4, 0.06
-"""Of the motion: how far layers and Python file may be apart, and both from backemf, RMS."""
+SAME, CLOSE = 1e-4, 0.03
+"""Of the motion: how far layers and Python file may be apart, and both from the actuator that they carry, RMS:
+the solver's own step."""
 
 
 def moved(part: str) -> dict[str, Any]:
     """What Newton makes of one part."""
     servo = be.Actuator.read(part)
     usd = export(servo, "usd", joint="knee", replay=False)
+    usd = replace(usd, actuator=usd.carried)  # what was lost is the header's to say
     a, b = replay(usd, refine=False), replay(export(servo, "newton", replay=False), refine=False)
     spans = [float(np.ptp(case.native)) for case in a.cases]
     apart = max(float(np.max(np.abs(x.target - y.target))) for x, y in zip(a.cases, b.cases, strict=True))
@@ -42,7 +45,7 @@ def moved(part: str) -> dict[str, Any]:
     gains = [float(builder.joint_target_ke[0]), float(builder.joint_target_kd[0])]
     asked = [usd.numbers["KP"], usd.numbers["KD"]]
     wrong = [] if apart < SAME * max(spans) else [f"layers are {apart:.2g} rad from the Python file"]
-    wrong += [] if native < CLOSE else [f"{native:.0%} of the motion from backemf"]
+    wrong += [] if native < CLOSE else [f"{native:.0%} of the motion from what it carries"]
     wrong += [] if np.allclose(gains, asked, rtol=1e-5) else [f"plain gains {gains}, asked {asked}"]
     wrong += [] if math.isfinite(apart) else ["diverges"]
     return {
