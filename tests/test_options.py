@@ -222,7 +222,7 @@ def test_every_option_is_a_sentence_and_known_to_json(kind):
     "words",
     [
         *("--plot fit.png", "--only motor.resistance", "--starts 3", "--on gpu", "--apply"),
-        *("--bench pendulum", "--set drive.supply=7V", "--command step"),
+        *("--bench pendulum", "--command step"),
     ],
 )
 def test_the_command_line_refuses_what_a_robot_has_no_use_for(words, tmp_path, monkeypatch):

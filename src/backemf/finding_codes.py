@@ -92,8 +92,16 @@ _MEANINGS = {
     "simulation": {
         "not_finite": "the motion runs away: its states are no finite numbers any more",
         "not_passive": "the friction can feed energy into the joint",
+        "too_hot": "a winding becomes warmer than its part stands",
         "tolerance_missed": "the shortest step still misses the tolerance",
         "timestep_too_long": "the drive is stiffer than the model's time step resolves",
+    },
+    "sizing": {
+        "closed_form_differs": "the full simulation of a choice differs from what was judged",
+        "gearhead_fits_none": "a gearhead fits none of the motors",
+        "nothing_feasible": "no combination of the parts does the task",
+        "numbers_neglected": "numbers that nobody printed were left out, as was asked",
+        "rows_left_out": "rows of a table of parts contradict themselves and are left out",
     },
     "log": {
         "arm_mass_missing": "the file does not say what the arm weighs: it counts as massless",
@@ -254,6 +262,7 @@ _MEANINGS = {
         "no_part_alike": "no part known is like the actuator; nothing was compared",
         "not_read": "an actuator of the model cannot be read",
         "other_motion": "joint and part move differently, one turns and one slides",
+        "sparse_solver_fault": "this release of MuJoCo may solve the model's constraints wrongly",
         "springs_rest": "springs that yield hold joints, and have to be put where a reset puts the joints",
         "step_too_long": "the time step is too long for the actuator",
         "stiffness_not_known": "nobody knows the part's stiffness",

@@ -531,6 +531,7 @@ SWITCHES = (
     "exports",
     "apply",
     "in_place",
+    "allow_outside",
 )
 NAMEPLATE = ("--voltage", "12 V", "--stall-current", "2.7 A", "--no-load-speed", "45 rpm")
 RIG = ("--bench", "pendulum,mass=0.5,length=0.1")

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bounds import limits, text_of
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..options import option, options
@@ -435,7 +436,7 @@ def read_readings(path: Path | str) -> Mapping[str, Any]:
     """A file of readings, TOML or JSON."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path, most=limits().short)
         if path.suffix.lower() == ".json":
             content = json.loads(text, parse_float=TypedNumber)
         else:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BackemfError
+from ..bounds import SHORTER, limits
+from ..errors import BackemfError, TooLarge
 from ..files import list_in, table_in
 from ..findings import Finding
 from ..physics.bench import Bench
@@ -198,6 +199,16 @@ def encoding_of(head: bytes) -> str:
     return "latin-1"
 
 
+def check_table(rows: int, columns: int) -> None:
+    """Refuse a table with more rows, or more numbers, than a recording may have."""
+    most = limits()
+    if rows > most.rows:
+        raise TooLarge(f"it has more than {most.rows} rows; {SHORTER}")
+    if 8 * rows * columns > most.unpacked:
+        size = f"it has more than {rows} rows of {columns} numbers, which take over {most.unpacked >> 20} MB"
+        raise TooLarge(f"{size}; {SHORTER}, or leave columns out")
+
+
 class Columns:
     """Rows that arrive one after another, kept as columns of floats;
     a key that a row lacks is NaN there, and counted."""
@@ -214,6 +225,7 @@ class Columns:
         """The next row: an object, a list, or one value; values within values have names with dots."""
         self._put("", row, -1)
         self.n += 1
+        check_table(self.n, len(self.columns))
 
     def _put(self, name: str, value: Any, depth: int) -> None:
         if isinstance(value, dict | list):

@@ -21,6 +21,7 @@ from ..physics.motor import Limits, Motor
 from ..physics.thermal import Thermal
 from .attributes import cogging, friction, motor_limits
 from .dcmotor import ERA_1_INPUTS, ERA_2_INPUTS, INTEGRATORS, Controller, DcMotor, Engine, rules
+from .xml import scan
 
 NONE_BIT = 1 << len(ERA_2_INPUTS)
 """`actuator_ctrlspec` of era 2: one bit for each input in their order, this one for none."""
@@ -90,6 +91,7 @@ def load_model(path: str | Path) -> Any:
     mujoco = load_mujoco()
     if Path(path).is_dir():  # MuJoCo would leave a log of its own here
         raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
+    scan(Path(path))
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, TypeError) as error:  # TypeError: a name that is no text

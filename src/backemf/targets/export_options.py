@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..options import HIDDEN, Options, Scope, option, options, parse_file
+from ..options import HIDDEN, OUTSIDE_HELP, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ..findings import Finding
@@ -183,6 +183,7 @@ class ExportOptions(FileOptions):
         " robot.",
         parse=parse_file,
     )
+    allow_outside: bool = option(default=False, help=OUTSIDE_HELP)
     ground: bool = option(
         default=True,
         help="Of a robot's fit: put the table or floor that its recordings show into the model.",

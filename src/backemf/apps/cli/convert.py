@@ -10,14 +10,14 @@ from typer.core import TyperGroup
 from ...options import Answer, Terminal, option, option_of, options
 from ...targets.export_options import SOURCE_HELP
 from .command_builder import Verb, command
-from .inputs import ActuatorWords, CommandWords, ControlWords, SupplyWords
+from .inputs import ActuatorWords, CommandWords, ControlWords, ModelWords, SupplyWords
 from .terminal import finding_lines, under
 
 NO_SOURCE = "Rotor turns per output turn, where no source is given."
 
 
 @options
-class ConvertWords(CommandWords):
+class ConvertWords(ModelWords):
     """A source, or a motor's own numbers."""
 
     chosen_by: ClassVar[tuple[str, ...]] = ()

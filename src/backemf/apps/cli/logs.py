@@ -75,7 +75,9 @@ def log(options: LogWords, terminal: Terminal) -> Answer:
     problem = ""
     if all(look.log is None for look in looks):
         files = ", ".join(dict.fromkeys(look.file for look in looks))
-        problem = f"nothing can be read of {files}; the reason is given with each"
+        alone = len(looks) == 1 and looks[0].recording is None and looks[0].whole is None
+        why = f": {looks[0].problem}" if alone else "; the reason is given with each"
+        problem = f"nothing can be read of {files}{why}"
 
     def text() -> str:
         if options.full or len(looks) <= IN_FULL:

@@ -9,7 +9,17 @@ from typing import Any
 from ...errors import InvalidValue
 from ...identify.fit_options import N_STARTS, parse_hold_out
 from ...logs import MAP_HELP
-from ...options import FOLDER, Answer, CommandSpec, Options, Terminal, option, options, parse_file
+from ...options import (
+    FOLDER,
+    OUTSIDE_HELP,
+    Answer,
+    CommandSpec,
+    Options,
+    Terminal,
+    option,
+    options,
+    parse_file,
+)
 
 MOST = 12
 """Failures that are listed for people."""
@@ -47,6 +57,7 @@ class FleetRunOptions(Options):
         default=False, help="One bench served all units, and is not blamed for what differs."
     )
     map: Sequence[str] = option(default=(), help=MAP_HELP, cli="--map")
+    allow_outside: bool = option(default=False, help=OUTSIDE_HELP)
     robot: Path | None = option(
         default=None, help="With --by joint: the robot's MJCF or URDF.", parse=parse_file
     )

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import ijson
 
+from ...bounds import check_file, text_of
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain_content
 
@@ -36,7 +37,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     What strict JSON does not allow is left to Python's own reader: it takes the NaN that Python writes, with
     the whole file in memory, and says where a broken file is broken.
     """
-    with path.open("rb") as file:
+    with check_file(path).open("rb") as file:
         encoding = encoding_of(file.read(4096))
         encoding = "utf-8" if encoding == "latin-1" else encoding
         file.seek(0)
@@ -53,7 +54,7 @@ def _load(path: Path, encoding: str) -> Any:
         ReadError: it is no text, or no JSON: where and why.
     """
     try:
-        return json.loads(path.read_text(encoding=encoding))
+        return json.loads(text_of(path, encoding))
     except UnicodeDecodeError as error:
         place = f"byte {error.start}"
         raise ReadError(f"not a text file: {place} is not {error.encoding}") from None

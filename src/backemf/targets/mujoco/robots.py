@@ -23,7 +23,7 @@ from ...mujoco.arrays import installed_era, load_mujoco, rest_springs, without_l
 from ...mujoco.joint_interface import ModelJoint, read_joint
 from ...mujoco.models import LoadedModel
 from ...mujoco.robot.robot_motion import RobotMotion, add_ground, excerpts, ground_geom, motion_of
-from ...mujoco.xml import compile_edited, parse_elements, scan
+from ...mujoco.xml import check_text, compile_edited, parse_elements, scan
 from ...physics.actuator import Actuator
 from ...physics.quantity import present
 from ...results.fit_result import Fit
@@ -315,7 +315,7 @@ def as_shipped(fit: Fit, log: Log, motion: RobotMotion | None = None) -> np.ndar
     robot = fit.robot
     if robot is None:
         return None
-    spec = add_ground(load_mujoco().MjSpec.from_string(robot.model), robot.ground)
+    spec = add_ground(load_mujoco().MjSpec.from_string(check_text(robot.model)), robot.ground)
     model = spec.compile()
     try:
         olds = [read_joint(LoadedModel(model, installed_era()), name) for name in fit.actuators]

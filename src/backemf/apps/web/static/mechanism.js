@@ -5,7 +5,7 @@ import {panel} from "./chart.js";
 import {mapTable, toldMap} from "./columns.js";
 import {fill, fresh, h, later, number, size, unit, words} from "./dom.js";
 import {gains as loopGains, step} from "./loop.js";
-import {button, card, command, copying, dropzone, ended, field, findings, history, inApp, proposing, select, sentence, table, trouble, watch} from "./parts.js";
+import {asking, button, card, command, copying, dropzone, ended, field, findings, history, inApp, point, proposing, select, sentence, table, trouble, watch} from "./parts.js";
 
 const GUESS = [["flywheel", /fly|shoot|roller|intake/i], ["elevator", /elev|lift|climb/i], ["arm", /arm|pivot|wrist|elbow/i], ["drivetrain", /drive|swerve|chassis/i]];
 const TITLES = {simple: "simple motor", java: "Java", "c++": "C++", python: "Python"};
@@ -28,6 +28,7 @@ export async function screen(main, project, offered) {
   const used = () => form.use.filter((name) => uploaded().some((f) => f.name === name));
   const past = h("div"), listed = h("ul", {class: "files"}), looked = h("div"), choice = h("div"), asked = h("div"), found = h("div");
   const again = () => project.reload().then(() => fill(past, history(project, again)));
+  const opened = new Set();
   let answer = null;
 
   const showFiles = () => fill(listed, uploaded().map((f) => {
@@ -106,7 +107,7 @@ export async function screen(main, project, offered) {
     const range = (c) => { const same = all.filter((x) => x.name === c.name); return `${number(Math.min(...same.map((x) => x.low)), 3)} to ${number(Math.max(...same.map((x) => x.high)), 3)}`; };
     return h("div", {class: "question"}, h("h3", {id: "unit-of"}, "The log states no unit: in which unit is its motion?"),
       h("ul", {}, channels.map((c) => h("li", {}, h("code", {}, c.name), ` is ${range(c)}`))),
-      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); }},
+      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); if (found.querySelector(".trouble")) fill(found); }},
         u === likely ? `${u} (likely, by its numbers)` : u))));
   }
 
@@ -122,18 +123,19 @@ export async function screen(main, project, offered) {
       box.append(motor.querySelector("datalist"));
       return box;
     }
-    return field(label(f.name), h("input", {type: f.kind === "number" ? "number" : "text", step: "any", value: form[f.name] ?? "", placeholder: f.default ?? "", autocomplete: "off", onchange: (e) => set(e.target.value.trim())}), inApp(f.help));
+    return asking(f, label(f.name), form[f.name], set);
   }
 
   function questions() {
     const asking = open().size;
-    const group = (title, some) => h("details", {open: some.some((n) => form[n])}, h("summary", {}, title), h("div", {class: "form"}, some.map((n) => input(fields[n]))));
+    const group = (title, some) => h("details", {open: opened.has(title) || some.some((n) => form[n]), ontoggle: (e) => opened[e.target.open ? "add" : "delete"](title)}, h("summary", {}, title), h("div", {class: "form"}, some.map((n) => input(fields[n]))));
     return [h("div", {class: "form"}, FIRST.filter((n) => !(asking && n === "units")).map((n) => input(fields[n]))),
       GROUPS.map(([title, some]) => group(title, some)), group("Reading and method", rest),
       h("div", {class: "row"}, button("Find the gains", run, "primary"))];
   }
 
   async function run() {
+    fill(found);
     if (names().length > 1 && !form.name) {
       fill(found, trouble({message: `the log has tests of ${names().join(" and of ")}`, remedy: "choose one of them above"}));
       return;
@@ -144,11 +146,11 @@ export async function screen(main, project, offered) {
       return;
     }
     const typed = Object.fromEntries(offered.characterize.filter((f) => !ASIDE.includes(f.name) && f.name !== "units" && form[f.name] !== undefined)
-      .map((f) => [f.name, f.kind === "number" ? Number(form[f.name]) : form[f.name]]));
+      .map((f) => [f.name, form[f.name]]));
     try {
       const request = {command: "characterize", logs: used(), ...typed, ...(units ? {units} : {}), ...(form.name ? {name: form.name} : {}), map: toldMap(form), curves: true};
       watch(project, found, await project.run(request), result, again);
-    } catch (error) { fill(found, trouble(error)); }
+    } catch (error) { fill(found, trouble(error)); point(asked, error); }
   }
 
   fill(main, h("h1", {class: "unseen"}, project.name), h("div", {},

@@ -1,0 +1,266 @@
+"""`size`: every motor behind every gearhead against a task, the best of them simulated in full."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ..datasheets.gearhead import Gearhead
+from ..errors import InvalidValue, MissingValue
+from ..findings import Finding, finding
+from ..logs.log import Log
+from ..options import takes
+from ..physics.duty import best_ratio
+from .choice import Choice, Sizing
+from .components import (
+    GEAR_COLUMNS,
+    MotorPart,
+    PartColumns,
+    catalogue_motors,
+    gear_columns,
+    motor_columns,
+    pairs,
+    read_parts,
+)
+from .judge import LIMITS, Judge, Verdicts
+from .size_options import NEGLECTED, SizeOptions
+from .task import Task, task_of_log
+from .verification import simulate_choice
+
+SHARES = (1.0, 0.7, 0.5, 0.35)
+"""Of the ratio with the least current, that are tried where any ratio is to be had: a bus may be too low."""
+MOST_POINTS = 4000
+"""Feasible combinations that a picture shows."""
+MOST_PARETO = 200
+
+
+def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
+    """Judge every motor behind every gearhead against a task.
+
+    Args:
+        task: how the joint moves and what it gives to its load: a `be.Task`, a log, or a table's file.
+
+    Returns:
+        The choices, the best first, with the use of every limit; what ruled the others out; and what was not
+        judged, because a part does not print it.
+
+    Raises:
+        BackemfError: the task has gaps, or a table of parts cannot be read.
+    """
+    asked = task if isinstance(task, Task) else task_of_log(task) if isinstance(task, Log) else Task.read(task)
+    options.say("reading parts", 0.0)
+    motors, gears, findings = _parts(asked, options)
+    columns = _neglected(motor_columns(motors), gear_columns(gears), options.neglect)
+    options.say(f"judging {len(motors)} motors and {len(gears)} gearheads", 0.2)
+    margin = 0.0 if options.confidence is None else NormalDist().inv_cdf(options.confidence)
+    judge = Judge(asked, *columns, options.bus, options.ambient, margin)
+    rows, columns_, alone = pairs(judge.motors, gears)
+    if alone and len(alone) == len(gears):
+        names = ", ".join(m.name for m in motors[:3])
+        raise InvalidValue(
+            f"{alone[0]}, which is none of the {len(motors)} motors ({names}, ...); expected names of motors"
+            " in `fits`, or patterns such as maxon-*"
+        )
+    findings += [_fits_none(alone)] if alone else []
+    rows, columns_, gaps = _judged(judge, rows, columns_, options)
+    screened = judge.screen(rows, columns_)
+    order, front = _order(screened.feasible, options.by), _front(screened.feasible)
+    made = _Maker(motors, gears, judge, screened.feasible)
+    choices = [made.choice(k) for k in order[: options.show]]
+    for k in range(min(options.verify, len(choices))):
+        options.say(f"simulating {choices[k].motor}", 0.5 + 0.15 * k)
+        choices[k] = simulate_choice(judge, choices[k])
+    nearest = None
+    if screened.nearest is not None:
+        nearest = _Maker(motors, gears, judge, screened.nearest).choice(0)
+    sizing = Sizing(
+        task=asked,
+        bus=options.bus,
+        ambient=options.ambient,
+        choices=tuple(choices),
+        pareto=tuple(made.choice(k) for k in front),
+        n_combinations=len(rows),
+        n_feasible=len(screened.feasible),
+        killed=screened.killed,
+        nearest=nearest,
+        not_judged=gaps,
+        findings=(),
+        cloud=_cloud(screened.feasible),
+    )
+    return replace(sizing, findings=(*findings, *_verdict_findings(sizing, options)))
+
+
+size = takes(SizeOptions)(run_size)
+
+
+class _Maker:
+    """Makes choices of verdicts."""
+
+    def __init__(
+        self, motors: Sequence[MotorPart], gears: Sequence[Gearhead], judge: Judge, verdicts: Verdicts
+    ):
+        self.motors, self.gears, self.judge, self.verdicts = motors, gears, judge, verdicts
+
+    def choice(self, k: int) -> Choice:
+        v = self.verdicts
+        m, g = int(v.motor[k]), int(v.gear[k])
+        uses, numbers, errors = ({n: float(x[k]) for n, x in one.items()} for one in (v.uses, v.numbers, v.errors))
+        gear = None if g == 0 else self.gears[g - 1]
+        numbers["drawn_without_regeneration"] = self.judge.drawn_without_regeneration(m, g)
+        bus = self.judge.bus
+        return Choice(part=self.motors[m], gears=gear, bus=bus, numbers=numbers, uses=uses, errors=errors)
+
+
+def _parts(task: Task, options: SizeOptions) -> tuple[list[MotorPart], list[Gearhead], list[Finding]]:
+    """Every part that is asked for."""
+    motors, gears, notes = read_parts(options.parts)
+    if not options.only:
+        own = {m.name for m in motors}
+        motors += [m for m in catalogue_motors() if m.name not in own]
+    if options.motor is not None:
+        kept = [m for m in motors if fnmatch.fnmatch(m.name, options.motor)]
+        if not kept:
+            raise InvalidValue(f"motor is {options.motor!r}, which is none of {len(motors)}: see backemf catalog")
+        motors = kept
+    if not motors:
+        raise MissingValue("the parts given have no motor; leave out --only-parts to use the catalogue's")
+    if options.gear is not None:
+        kept = [g for g in gears if g.sort.lower().startswith(options.gear.lower())]
+        if not kept:
+            sorts = ", ".join(sorted({g.sort or "no sort" for g in gears})) or "none at all"
+            raise InvalidValue(
+                f"gear is {options.gear!r}, and no gearhead is of that sort; there are: {sorts}. Gearheads come"
+                " with --parts FILE"
+            )
+        gears = kept
+    if options.any_ratio is not None:
+        gears += [*_free_gears(task, motors, options.any_ratio)]
+    findings = [
+        finding("rows_left_out", f"{text}.", "correct the rows in your copy, or leave them") for text in notes
+    ]
+    return motors, gears, findings
+
+
+def _free_gears(task: Task, motors: Sequence[MotorPart], eta: float) -> Iterator[Gearhead]:
+    """For each bare motor, gears of the ratios that suit it."""
+    for m in motors:
+        n = m.numbers
+        if n["ratio"] != 1.0 or m.missing:
+            continue
+        N = best_ratio(task.moments, n["rotor_inertia"], n["viscous"], n["friction"], eta)
+        for share in SHARES:
+            if math.isfinite(N) and share * N > 0:
+                name = f"any {share * N:.3g}:1"
+                yield Gearhead(name=name, sort=ANY, ratio=share * N, efficiency=eta, fits=(m.name,))
+
+
+ANY = "any"
+"""Sort of gears that nobody printed."""
+
+
+def _neglected(motors: PartColumns, gears: PartColumns, neglect: Sequence[str]) -> tuple[PartColumns, PartColumns]:
+    """What is not printed counted as none, where that was asked."""
+    entries = {NEGLECTED[word] for word in neglect}
+
+    def without(columns: PartColumns, none: Mapping[str, float]) -> PartColumns:
+        values = {
+            name: np.where(np.isnan(x), none[name], x) if name in none else x for name, x in columns.values.items()
+        }
+        return replace(columns, values=values, missing=[tuple(e for e in m if e not in entries) for m in columns.missing])
+
+    none = {"rotor_inertia": 0.0} if "rotor_inertia" in neglect else {}
+    spared = {"inertia": 0.0} if "gear_inertia" in neglect else {}
+    spared |= {"efficiency": 1.0} if "gear_efficiency" in neglect else {}
+    if "gear_efficiency" in neglect:
+        entries.add("efficiency")
+    return without(motors, none), without(gears, spared)
+
+
+def _judged(
+    judge: Judge, m: np.ndarray, g: np.ndarray, options: SizeOptions
+) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[str, ...]]]:
+    """Combinations of which everything is printed that must be, and what the other parts lack."""
+    gaps = {name: missing for name, missing in zip(judge.motors.names, judge.motors.missing, strict=True) if missing}
+    free = np.array([name.startswith("any ") for name in judge.gears.names])
+    lacking = np.array([bool(x) for x in judge.gears.missing]) & ~free
+    gaps |= {n: x for n, x, bad in zip(judge.gears.names, judge.gears.missing, lacking, strict=True) if bad}
+    for name in GEAR_COLUMNS:  # of gears that nobody printed nothing is judged
+        none = {"inertia": 0.0, "mass": 0.0, "price": 0.0}.get(name, math.nan)
+        if name not in ("ratio", "efficiency"):
+            judge.gears[name][free] = none
+    good = ~np.array([bool(x) for x in judge.motors.missing])[m] & ~lacking[g]
+    if options.max_mass is not None:
+        mass = judge.motors["mass"][m] + judge.gears["mass"][g]
+        unknown = np.isnan(judge.motors["mass"])
+        gaps |= {judge.motors.names[k]: ("mass",) for k in np.flatnonzero(unknown) if judge.motors.names[k] not in gaps}
+        with np.errstate(invalid="ignore"):
+            good &= mass <= options.max_mass
+    if not good.any():
+        why = "" if options.max_mass is None else f" of at most {options.max_mass:g} kg"
+        lacks = next(iter(gaps.items()), None)
+        said = f": {lacks[0]} prints no {' and no '.join(lacks[1])}" if lacks else ""
+        raise MissingValue(
+            f"no part{why} prints all that it is judged by{said}; give parts that do, or say which numbers may"
+            " be left out: --neglect rotor_inertia"
+        )
+    return m[good], g[good], gaps
+
+
+def _order(v: Verdicts, by: str) -> np.ndarray:
+    """Rows, the best first; what is not known comes last."""
+    numbers = {name: np.nan_to_num(v.numbers[name], nan=np.inf) for name in (by, "loss")}
+    return np.lexsort([numbers["loss"], numbers[by]])
+
+
+def _front(v: Verdicts) -> np.ndarray:
+    """Rows that none beats in mass and in loss, the lightest first."""
+    mass, loss = v.numbers["mass"], v.numbers["loss"]
+    rows = np.lexsort([loss, np.nan_to_num(mass, nan=np.inf)])
+    rows = rows[np.isfinite(mass[rows])]
+    if not len(rows):
+        return rows
+    best = np.minimum.accumulate(loss[rows])
+    new = np.append(True, best[1:] < best[:-1])
+    return rows[new][:MOST_PARETO]
+
+
+def _cloud(v: Verdicts) -> np.ndarray:
+    """(mass, loss), thinned out."""
+    points = np.stack([v.numbers["mass"], v.numbers["loss"]], axis=1)
+    points = points[np.isfinite(points).all(axis=1)]
+    return points[:: max(1, math.ceil(len(points) / MOST_POINTS))]
+
+
+def _fits_none(alone: Sequence[str]) -> Finding:
+    more = f", and {len(alone) - 1} others likewise" if len(alone) > 1 else ""
+    text = f"{alone[0]}, which is none of the motors{more}."
+    return finding("gearhead_fits_none", text, "name motors as `backemf size` does, or use a pattern: maxon-*")
+
+
+def _verdict_findings(sizing: Sizing, options: SizeOptions) -> Iterator[Finding]:
+    """What is to be said of the answer."""
+    if not sizing.choices:
+        remedy = "ask for less, raise the bus, or give more parts and gearheads: --parts FILE"
+        yield finding("nothing_feasible", f"nothing does the task: {sizing.near_miss()}.", remedy)
+    for c in sizing.choices:
+        if c.check is not None and not c.check.agrees:
+            closed, run = c.check.temperature
+            heat = "" if math.isnan(run) else f"is at {run:.3g} degC for {closed:.3g} in closed form, and "
+            text = (
+                f"{c.motor}, {c.check.seconds:.0f} s simulated in full, {heat}takes {c.check.voltage[1]:.3g} V for"
+                f" {c.check.voltage[0]:.3g} and {c.check.current_rms[1]:.3g} A for {c.check.current_rms[0]:.3g}."
+            )
+            yield finding("closed_form_differs", text, "believe the simulation, and leave more margin")
+    if options.neglect:
+        words = ", ".join(word.replace("_", " ") for word in options.neglect)
+        text = f"where nobody prints it, {words} counts as none: the choices are better here than they are."
+        yield finding("numbers_neglected", text, "measure it (backemf measure) and give it with --parts")
+
+
