@@ -197,6 +197,10 @@ def edit_model(
         from ..description import into_urdf
 
         return into_urdf({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
+    if request.target == "usd":
+        from ..training.usd import into_usd
+
+        return into_usd({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
     if request.target == "mujoco-plugin":
         from ..code.plugin import into_plugin
 
@@ -208,7 +212,7 @@ def edit_model(
     if request.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(
             f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-plugin,"
-            " mujoco-classic, jax@mjx or urdf"
+            " mujoco-classic, jax@mjx, urdf or usd"
         )
     model = model_of(path)
     choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
