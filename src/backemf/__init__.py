@@ -29,6 +29,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "logs.read": ("read",),
     "engine.simulate": ("simulate", "Trajectory"),
     "engine.candidates": ("simulate_many", "Many"),
+    "sizing.task": ("Task",),
+    "sizing.size": ("size",),
     "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
@@ -120,6 +122,8 @@ if TYPE_CHECKING:
     from .results.fit_result import Fit as Fit
     from .results.population import Population as Population
     from .results.spread import Spread as Spread
+    from .sizing.size import size as size
+    from .sizing.task import Task as Task
     from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay
     from .targets.training.rollout import Rollout as Rollout, rollout as rollout

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BackemfError, InvalidValue, MissingValue, UnknownName
+from ..files import list_in
 from ..physics.quantity import check_range, quantity
 from ..units import si
 from .datasheet import Datasheet, canonical
@@ -88,7 +89,7 @@ def gearhead_of(row: Mapping[str, Any], where: str) -> Gearhead:
         if given in ("", None):
             continue
         if name == "fits":
-            values[name] = tuple(given) if isinstance(given, list) else tuple(re.split(r"[;\s]+", given))
+            values[name] = tuple(list_in(given) or re.split(r"[;\s]+", str(given)))
         elif "unit" in (meta := _FIELDS[name].metadata):
             values[name] = si(str(given), meta["unit"], f"{key} in {where}")
         else:
@@ -139,7 +140,7 @@ class PartsTable:
         if rows is None:
             self._add(Datasheet.parse(text, path.name), path.stem)
             return
-        for k, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
+        for k, row in enumerate(list_in(rows) or [rows], 1):
             self.gearheads.append(gearhead_of(row, f"{path.name}, gearhead {k}"))
 
     def _read_csv(self, text: str, path: Path) -> None:

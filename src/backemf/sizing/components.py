@@ -88,14 +88,9 @@ def gear_columns(gears: Sequence[Gearhead]) -> PartColumns:
     nan = math.nan
     none = {"ratio": 1.0, "efficiency": 1.0, "inertia": 0.0, "mass": 0.0, "price": 0.0}
     none |= dict.fromkeys(("peak_torque", "continuous_torque", "input_speed"), math.inf)
-    rows = [
-        none,
-        *({c: v if (v := getattr(g, c)) is not None else nan for c in GEAR_COLUMNS} for g in gears),
-    ]
+    rows = [none, *({c: v if (v := getattr(g, c)) is not None else nan for c in GEAR_COLUMNS} for g in gears)]
     values = {c: np.array([row[c] for row in rows], float) for c in GEAR_COLUMNS}
-    return PartColumns(
-        ["", *(g.name for g in gears)], values, {}, [(), *(tuple(gaps_of(g)) for g in gears)]
-    )
+    return PartColumns(["", *(g.name for g in gears)], values, {}, [(), *(tuple(gaps_of(g)) for g in gears)])
 
 
 def gaps_of(gear: Gearhead) -> Iterable[str]:
@@ -115,7 +110,7 @@ def pairs(motors: PartColumns, gears: Sequence[Gearhead]) -> tuple[np.ndarray, n
         (rows of motors, rows of gears, of which the first is none; gearheads that fit no motor).
     """
     bare = np.flatnonzero(motors["ratio"] == 1.0)
-    names = [motors.names[k] for k in bare]
+    names = [motors.names[int(k)] for k in bare]
     place = {name: int(k) for name, k in zip(names, bare, strict=True)}
     rows, columns, alone = [np.arange(len(motors))], [np.zeros(len(motors), np.int64)], []
     known: dict[tuple[str, ...], np.ndarray] = {(): bare}
@@ -205,7 +200,9 @@ def _heat_gap(numbers: Mapping[str, float]) -> list[str]:
     return ["nominal_current, or thermal_resistance with max_winding_temperature"]
 
 
-def of_sheet(name: str, sheet: Datasheet, price: float | None = None, speed: float | None = None) -> MotorPart:
+def of_sheet(
+    name: str, sheet: Datasheet, price: float | None = None, speed: float | None = None
+) -> MotorPart:
     """A datasheet as a part that may be chosen.
 
     Args:
@@ -243,13 +240,16 @@ def of_sheet(name: str, sheet: Datasheet, price: float | None = None, speed: flo
     )
 
 
-def geared(part: MotorPart, gear: Gearhead | None, bus: float) -> Actuator:
+def with_gears(part: MotorPart, gear: Gearhead | None, bus: float) -> Actuator:
     """A part behind gears, on a bus: what `simulate`, exports and `attach` take.
 
     Args:
         part: the motor.
         gear: the gears; None: none but its own.
         bus: the supply [V].
+
+    Returns:
+        The actuator, its friction at its output.
     """
     actuator = part.make()
     if gear is not None:
@@ -303,7 +303,9 @@ def read_parts(paths: Sequence[Path | str]) -> tuple[list[MotorPart], list[Gearh
         elif path.is_file():
             table.read(path)
         else:
-            raise InvalidValue(f"there is no file or part {str(given)!r}; expected CSV, TOML, a fit or a part")
+            raise InvalidValue(
+                f"there is no file or part {str(given)!r}; expected CSV, TOML, a fit or a part"
+            )
     for name, sheet in table.sheets.items():
         motors.append(of_sheet(name, sheet, table.prices.get(name), table.top_speeds.get(name)))
     return motors, [*gears, *table.gearheads], notes

@@ -39,10 +39,15 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
         judge: whose task and bus it is.
         choice: it.
         seconds: for at least so long; whole cycles.
+
+    Returns:
+        It with its check.
     """
     task, actuator = judge.task, choice.actuator()
     motors, gears = motor_columns([choice.part]), gear_columns([] if choice.gears is None else [choice.gears])
-    rows = {n: np.nan_to_num(x) if n in SPARED else x for n, x in gears.take(np.array([len(gears) - 1])).items()}
+    rows = {
+        n: np.nan_to_num(x) if n in SPARED else x for n, x in gears.take(np.array([len(gears) - 1])).items()
+    }
     m = motors.take(np.array([0]))
     m["rotor_inertia"] = np.nan_to_num(m["rotor_inertia"])
     r = reduction(m, rows)
@@ -85,7 +90,8 @@ def _lead(task: Task) -> np.ndarray:
 def _run(task: Task, actuator: Actuator, torque: np.ndarray, n: int) -> Any:
     """The task n times over, followed by a stiff loop that knows the torque it takes."""
     bench, series = bench_and_series(task)
-    J = armature(actuator) + float(np.max(bench.inertia_at(series)))
+    carried: Any = series
+    J = armature(actuator) + float(np.max(bench.inertia_at(carried)))
     t = (task.time - task.time[0] + task.period * np.arange(n)[:, None]).ravel()
     usual = float(np.median(np.diff(t)))
     substeps = max(1, math.ceil(usual / LONGEST_STEP))
