@@ -213,7 +213,8 @@ def error_words(c: Choice) -> str:
     if chance is None:
         return ""
     use = 100.0 * c.uses[c.binding]
-    return f"{c.binding} {use:.0f} +- {100 * error:.2g} %, exceeded with {100 * chance:.2g} %"
+    exceeded = f"exceeded with {100 * chance:.2g} %" if chance > 1e-6 else "never exceeded for that"
+    return f"{c.binding} {use:.0f} +- {100 * error:.2g} %, {exceeded}"
 
 
 def _main(c: Choice) -> tuple[Any, ...]:

@@ -101,8 +101,8 @@ def _run(task: Task, actuator: Actuator, torque: np.ndarray, n: int) -> Any:
         newton_metre_seconds_per_radian=2.0 * J * STIFF,
         supply=actuator.drive.supply,
     )
-    turns = task.velocity @ task.samples.weight * task.period  # a wheel does not come back
-    turns = turns if abs(task.position[-1] - task.position[0]) > 0.5 * abs(turns) else 0.0
+    step = task.time[-1] - task.time[-2]  # each cycle goes on where the last one ended
+    turns = task.position[-1] + step * task.velocity[-1] - task.position[0]
     half = 0.5 * task.samples.weight * task.period  # targets hold over a step
     w, q = task.velocity + half * task.acceleration, task.position + _lead(task)
     asked = {"velocity_target": w, "torque_target": torque, **series}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...options import Answer, Scope, Terminal, option, options, parse_file
+from ...sizing.power import PowerOptions
 from ...sizing.size_options import SizeOptions
 from ...targets.export_options import target_names
 from .command_builder import command
@@ -151,3 +152,35 @@ def _write_best(sizing: Any, o: SizeWords) -> None:
     assert o.output is not None
     (text,) = made.files.values()
     write_all({o.output: text}, force=o.force)
+
+
+@options
+class PowerWords(WritingWords, PowerOptions):
+    """What one may ask of `power`."""
+
+    robot: Path = option(help="The robot (MJCF, URDF).", cli="robot")
+    log: str = option(help="A recording of it.", cli="log")
+    plot: Path | None = plot_option("the bus and the windings over time")
+
+
+@command(PowerWords, "simulating")
+def power(options: PowerWords, terminal: Terminal) -> Answer:
+    """Put a robot's recorded motion on one battery: sag, energy, what it does not deliver, what gets too hot.
+
+    Example: backemf power go2.xml go2.csv --part go-m8010-6 --ratio calf=1.917 --battery "voc=29.6V r=80mohm
+    capacity=8Ah"
+    """
+    from ...sizing.power import run_power
+
+    run = run_power(options.robot, options.log, options.narrow(PowerOptions))
+
+    def text() -> str:
+        return "\n\n".join(filter(None, [str(run), under("Findings", finding_lines(run.findings))]))
+
+    return Answer(
+        content=run.to_dict,
+        text=text,
+        findings=run.findings,
+        written=[options.plot],
+        figures={} if options.plot is None else {options.plot: run.figure()},
+    )
