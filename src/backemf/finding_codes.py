@@ -101,7 +101,7 @@ _MEANINGS = {
         "gearhead_fits_none": "a gearhead fits none of the motors",
         "nothing_feasible": "no combination of the parts does the task",
         "numbers_neglected": "numbers that nobody printed were left out, as was asked",
-        "supply_collapses": "no voltage of the supply carries what the joints ask for",
+        "supply_collapses": "the joints ask for more power than the supply can give at any voltage",
         "supply_limited": "the supply is at its limit of current",
         "supply_pumped": "what is braked drives the bus far above its supply, for nobody takes it",
         "torque_missing": "joints do not get the torque that the motion takes",

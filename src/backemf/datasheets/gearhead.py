@@ -103,6 +103,10 @@ def gearhead_of(row: Mapping[str, Any], where: str) -> Gearhead:
         raise InvalidValue(f"{where}: {error}") from None
 
 
+RATIOS = {"ratio", "gear_ratio", "reduction"}
+"""A column that a table of gearheads has."""
+
+
 class PartsTable:
     """Motors and gearheads of one or more files."""
 
@@ -146,7 +150,8 @@ class PartsTable:
     def _read_csv(self, text: str, path: Path) -> None:
         head, *rows = [r for r in csv.reader(io.StringIO(text)) if any(map(str.strip, r))] or [[]]
         columns = [_column(title) for title in head]
-        if not rows or "name" not in (name for name, _ in columns):
+        titles = {name for name, _ in columns}
+        if not rows or "name" not in titles:
             raise InvalidValue(
                 f"{path} has no parts; expected a line of titles with 'name', and a line for each part"
             )
@@ -159,8 +164,7 @@ class PartsTable:
             given = {n: _cell(c, unit) for (n, unit), c in zip(columns, cells, strict=True) if c.strip()}
             where = f"{path.name}, line {k}"
             sort = given.get("kind", given.get("type", "")).lower()
-            has_ratio = {"ratio", "gear_ratio", "reduction"} & {*given}
-            if sort in GEARED or (has_ratio and not {"voltage", "resistance", "torque_constant"} & {*given}):
+            if sort in GEARED or (RATIOS & titles and not {"voltage", "resistance"} & {*given}):
                 self.gearheads.append(gearhead_of(given, where))
             else:
                 self._add_motor(given, where)

@@ -7,8 +7,9 @@ quadratic,
 
     (1 + R_b G) V^2 - (V' + R_b (H - I_aux)) V + R_b P = 0,    G = sum u^2/R,  H = sum u E/R,  P = sum v i
 
-over those of each kind; which regulated joints saturate follows from sorting |v| / d. The larger root counts,
-and where there is none the supply cannot carry the power: it collapses.
+over those of each kind; which regulated joints saturate follows from sorting |v| / d. The larger root counts.
+A regulated load alone has none beyond V'^2 / 4 R_b, the most power there is at half the voltage: the bus
+falls until joints saturate. That is its collapse.
 """
 
 from __future__ import annotations

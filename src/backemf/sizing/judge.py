@@ -193,9 +193,14 @@ class Judge:
         T = self._heat(motors).steady(square, iron)
         uses = {
             "continuous current": np.sqrt(square) / motors["continuous_current"],
-            "temperature": (T - self.ambient) / (motors["max_temperature"] - self.ambient),
+            "temperature": self._warm_share(T, motors),
         }
         return uses, {"square": square, "mean temperature": T}
+
+    def _warm_share(self, T: np.ndarray, motors: Rows) -> np.ndarray:
+        """Share of the rise that windings stand; infinite where the surroundings are as warm already."""
+        rise = motors["max_temperature"] - self.ambient
+        return np.where(rise <= 0.0, np.inf, (T - self.ambient) / np.where(rise <= 0.0, 1.0, rise))
 
     def _heat(self, motors: Rows) -> CycleHeat:
         columns = (motors[name] for name in ("resistance", "alpha", "reference", "R_1", "R_2", "C_1", "C_2"))
@@ -230,9 +235,8 @@ class Judge:
         means, _ = self._means(motors, r)
         peaks, n = self._peaks(motors, gears)
         T = self.cycle_temperature(motors, r, n["mean temperature"])
-        rise = motors["max_temperature"] - self.ambient
         known = {**self._gear_uses(m, g), **self._speed_uses(m, g), **means, **peaks}
-        known["temperature"] = (T - self.ambient) / rise
+        known["temperature"] = self._warm_share(T, motors)
         given = mean_power(self.task.moments, r)
         emf = motors["back_emf_constant"] / motors["torque_constant"]
         copper = n["resistance"] * n["square"]

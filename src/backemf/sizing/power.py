@@ -58,6 +58,7 @@ def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOp
     Args:
         robot: a `be.Robot`, or its file.
         log: a recording of it, or its file.
+        options: the battery, and what moves the joints.
 
     Returns:
         The bus over time, every joint, and findings.
@@ -91,18 +92,20 @@ def _actuators(robot: Robot, log: Log, options: PowerOptions) -> dict[str, Actua
         which = "a fit and parts are given" if given else "nothing says what moves the joints"
         raise MissingValue(f"{which}; expected part='go-m8010-6', or a fit of the robot")
     recorded = [name for name in robot.names if name in log.joints]
-    if options.fit is not None:
-        found: Mapping[str, Actuator] = Fit.read(options.fit).actuators
-        found = {name: found[name] for name in recorded if name in found}
-    else:
-        known = {part: parts.part(part).actuator for part in set(given.values())}
-        chosen = {name: _of(name, given) for name in recorded}
-        found = {name: known[part] for name, part in chosen.items() if part is not None}
+    by_joint = Fit.read(options.fit).actuators if options.fit is not None else _of_parts(recorded, given)
+    found = {name: by_joint[name] for name in recorded if name in by_joint}
     if not found:
         there = ", ".join(recorded) or "none of them"
         raise MissingValue(f"no joint of {robot.name} has an actuator; its recording has: {there}")
     ratios = {pattern: float(text) for pattern, text in _words(options.ratio, "ratio").items()}
     return {name: _behind(actuator, _of(name, ratios)) for name, actuator in found.items()}
+
+
+def _of_parts(joints: Sequence[str], given: Mapping[str, str]) -> dict[str, Actuator]:
+    """Actuators of the parts that joints were given."""
+    known = {part: parts.part(part).actuator for part in set(given.values())}
+    chosen = {name: _of(name, given) for name in joints}
+    return {name: known[part] for name, part in chosen.items() if part is not None}
 
 
 def _behind(actuator: Actuator, ratio: float | None) -> Actuator:

@@ -331,8 +331,9 @@ class _Book:
         s, V_oc = self.supply, self.supply.open_voltage(self.used)
         behind = V_oc - self.slow
         bus = solve_bus(behind, s.resistance, s.auxiliary_current, d)
-        if math.isnan(bus.voltage):
+        if not bus.voltage >= 0.5 * behind:  # past the most power that it can give
             self.collapses.append(k)
+        if math.isnan(bus.voltage):
             bus = bus._replace(voltage=behind - s.resistance * s.auxiliary_current)
         i, V = bus.i, bus.voltage
         current = bus_power(bus, d) / V + s.auxiliary_current
@@ -383,8 +384,8 @@ class _Book:
         if self.collapses:
             k = self.collapses[0]
             text = (
-                f"the supply collapses at {time[k] - time[0]:.3g} s: no voltage carries what the joints ask"
-                f" for, in {len(self.collapses)} samples; there they get nothing."
+                f"the supply collapses at {time[k] - time[0]:.3g} s, and in {len(self.collapses)} samples: it"
+                " falls below half its voltage, where more current means less power."
             )
             said.append(
                 finding("supply_collapses", text, "take a supply of less resistance, or ask for less")
