@@ -101,6 +101,10 @@ _MEANINGS = {
         "gearhead_fits_none": "a gearhead fits none of the motors",
         "nothing_feasible": "no combination of the parts does the task",
         "numbers_neglected": "numbers that nobody printed were left out, as was asked",
+        "supply_collapses": "the joints ask for more power than the supply can give at any voltage",
+        "supply_limited": "the supply is at its limit of current",
+        "supply_pumped": "what is braked drives the bus far above its supply, for nobody takes it",
+        "torque_missing": "joints do not get the torque that the motion takes",
         "rows_left_out": "rows of a table of parts contradict themselves and are left out",
     },
     "log": {
