@@ -25,6 +25,7 @@ from .mujoco.finding import integrator_finding
 from .reference_motions import judged_over, motions_of, reference_inertia
 from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
+    FIRMWARE_ROWS,
     FOR_EVER,
     NO_PLAY,
     NO_PUSH_ROW,
@@ -338,7 +339,7 @@ OF_DRIVE = (
     Row("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "times gear"),
     Row("drive.delay", "delay, nsample", ""),
     SENSOR_AT_GEAR,
-    drop("drive.deadband", "every error counts"),
+    *FIRMWARE_ROWS,
     PERIOD_ROW,
     NO_PUSH_ROW,
     drop(
