@@ -93,8 +93,8 @@ def stand_in(actuator: Actuator, request: Request) -> Actuator:
         rotor_inertia=steady.armature(actuator),
         limits=held,
     )
-    gone = {name: None for name in ("slew", "deadband", "period") if getattr(drive, name, None)}
-    gone |= {**drive.without_integral, **drive.without_push}
+    gone = {name: None for name in ("slew", "period") if getattr(drive, name, None)}
+    gone |= {**drive.without_firmware, **drive.without_integral, **drive.without_push}
     plain = replace(drive, **gone, delay=_delay(drive.delay, request.timestep))
     one = Actuator(
         motor=strong,

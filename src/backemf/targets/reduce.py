@@ -26,6 +26,7 @@ from .mujoco.holding import as_springs, bristle_holds, can_yield, stiff_bristle,
 from .reference_motions import judged_over, motions_of
 from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
+    FIRMWARE_ROWS,
     FOR_EVER,
     NO_PLAY,
     NO_PUSH_ROW,
@@ -401,7 +402,7 @@ OF_DRIVE = (
     Row("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "times gear"),
     Row("drive.delay", "delay, nsample", ""),
     SENSOR_AT_GEAR,
-    drop("drive.deadband", "every error counts"),
+    *FIRMWARE_ROWS,
     PERIOD_ROW,
     NO_PUSH_ROW,
     drop(

@@ -526,12 +526,20 @@ CURRENT_LOOP = Row(
 SEES_JOINT = Row("drive.sensor", "-", "not weighed: the law sees the joint")
 UNLIMITED = Row("drive.command_low, command_high", "-", "not weighed: limit the command before sending it")
 """What costs nothing where a user takes care of it."""
+FIRMWARE_ROWS = (
+    drop("drive.acceleration", "the setpoint speeds up at once"),
+    drop("drive.deadband", "every error counts"),
+    drop("drive.punch", "no start-up duty"),
+    drop("drive.count", "positions are not rounded"),
+    drop("drive.duty_step", "the duty is not rounded"),
+)
+"""What firmware does between the samples and no law of a simulator does."""
 LAW_DRIVE = (
     drop("drive.slew", "the setpoint jumps"),
     drop("drive.delay", "no delay"),
     PERIOD_ROW,
     NO_INTEGRAL_ROW,
-    drop("drive.deadband", "every error counts"),
+    *FIRMWARE_ROWS,
     NO_PUSH_ROW,
     absorb(
         "drive.supply",
