@@ -97,6 +97,11 @@ class Check:
     n_logs: int = 0
     n_samples: int = 0
 
+    @property
+    def level(self) -> str:
+        """Of the verdict, as a fit's: good, fair or poor."""
+        return {"fit": "good", "fit with priors": "fair"}.get(self.verdict, "poor")
+
     def apply(self, logs: Sequence[Log]) -> list[Log]:
         """The logs with every remedy that the findings offer; their `conversions` say what was done."""
         return apply(self.findings, logs)

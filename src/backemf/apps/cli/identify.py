@@ -97,7 +97,7 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
         rows = [pick(p, columns) for p in verdict.parameters]
-        counts = pick(verdict, "verdict n_logs n_samples")
+        counts = pick(verdict, "verdict level n_logs n_samples")
         told = {**counts, "parameters": rows, "findings": verdict.findings, "next": further}
         return told | ({"mended": words} if options.apply else {})
 

@@ -44,6 +44,7 @@ from ..parameters import (
     priors,
     sheet_or_numbers,
     with_absent,
+    with_registers,
 )
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
@@ -61,9 +62,6 @@ SCHEDULE = Schedule(
     rungs=LADDER,
     below=BELOW,
 )
-DERIVATIVE_FILTER = 0.01
-"""Time over which a change of the setpoint acts on a firmware's D, where the sheet does not say [s]: between
-a sample of a fast bus and one of a slow one, which logs tell hardly apart."""
 EFFICIENCY = "gearbox.efficiency"
 NO_LOSS = 0.99
 """Efficiency from which on gears count as lossless beside a friction that knows the load."""
@@ -298,22 +296,6 @@ def identifiability_problem(
     core = free(actuator, paths, prior=prior)
     beside = numbers.measured_parameters(logs) + numbers.supplies(actuator, logs)
     return problem(actuator, logs, core.with_(beside), free_starts=True)
-
-
-def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
-    """The actuator with a D register that its sheet says the firmware has, where nobody measured what one
-    count does; and the number that tells it."""
-    drive, (sheet, _) = actuator.drive, sheet_or_numbers(prior)
-    if sheet is None or "drive.proportional" not in actuator.parameters:
-        return actuator, []
-    printed = sheet.firmware.get("derivative")
-    if printed is None or not printed.value or "drive.derivative" in actuator.parameters:
-        return actuator, []
-    stated = sheet.firmware.get("derivative_filter")
-    unknown = {"derivative": printed.value, "firmware_derivative_gain": 0.0}
-    unknown |= {"derivative_filter": DERIVATIVE_FILTER if stated is None else stated.value}
-    drive = replace(drive, **unknown)
-    return replace(actuator, drive=drive), ["drive.firmware_derivative_gain"]
 
 
 def residual_weights(p: Problem, x: np.ndarray) -> Weights:

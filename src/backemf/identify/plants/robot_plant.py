@@ -24,7 +24,16 @@ from ..fit_options import FitOptions
 from ..frictions import above, with_friction
 from ..holdout import LATTER, divide
 from ..optimize import Stage
-from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, with_absent
+from ..parameters import (
+    FreeParameters,
+    Parameter,
+    default_paths,
+    free,
+    give_sizes,
+    priors,
+    with_absent,
+    with_registers,
+)
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_result
@@ -93,6 +102,7 @@ SCHEDULE = Schedule(
     judged_together=True,
     own_logs=True,
 )
+DAMPING = "drive.firmware_derivative_gain"
 ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
 """What a drive that commands torque hides."""
 ALIKE = 0.95
@@ -228,6 +238,8 @@ class RobotPlant(Plant):
         wanted = default_paths(actuator)
         if "drive.firmware_gain" in priors(actuator, self.prior):
             wanted.append("drive.firmware_gain")
+        if actuator.parameters.get(DAMPING) == 0.0:  # nobody measured it
+            wanted.append(DAMPING)
         if actuator.drive.hides_back_emf:
             wanted = [path for path in wanted if path not in ELECTRICAL]
         more = [path for path in self.options.also if not path.startswith(PREFIX)]
@@ -355,6 +367,9 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         prior=options.prior,
         values=options.values,
     )
+    at_start = {
+        joint: with_registers(actuator, begin.prior)[0] for joint, actuator in begin.actuators.items()
+    }
     training, echoed = without_echo(training, begin.actuators)
     held_out, _ = without_echo(held_out, begin.actuators)
     check_share(options.share, next(iter(begin.actuators.values())))
@@ -369,7 +384,7 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         robot=robot,
         starts={
             joint: with_absent(with_armature(actuator, robot.place(joint), recordings), options.also)
-            for joint, actuator in begin.actuators.items()
+            for joint, actuator in at_start.items()
         },
         recordings=recordings,
         held_out=[recording_of(robot, log) for log in held_out],

@@ -4,7 +4,6 @@ whoever commanded it."""
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...bounds import json_of
 from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...errors import InvalidValue, MissingValue, UnknownName
@@ -207,7 +207,7 @@ def gains_of(robot: Robot, given: Any, logs: Sequence[Log]) -> dict[str, tuple[f
         return {}
     if isinstance(given, (str, Path)):
         try:
-            given = json.loads(Path(given).read_text(encoding="utf-8"))
+            given = json_of(given)
         except (OSError, ValueError) as error:
             raise InvalidValue(f"gains: {given} cannot be read: {error}") from None
     if not isinstance(given, Mapping) or "kp" not in given:

@@ -17,6 +17,7 @@ from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
 from ..arrays import load_mujoco, without_log
 from ..live.attach import Motors, attach
+from ..xml import check_text
 from .robot_motion import RobotMotion, add_ground, alone_with, motion_of, places
 
 LONGEST_STEP = 4e-3
@@ -113,7 +114,7 @@ def _motors(
 ) -> Motors:
     """The robot with its actuators, and nothing else that drives, damps or limits what is asked."""
     mujoco = load_mujoco()
-    spec = add_ground(mujoco.MjSpec.from_string(model), ground)
+    spec = add_ground(mujoco.MjSpec.from_string(check_text(model)), ground)
     spec.option.timestep = step
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
