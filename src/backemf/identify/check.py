@@ -20,7 +20,7 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..tables import number, table
 from .fit_options import CheckOptions
-from .inspect.remedies import PATCHED, apply, limits_of, merge_findings
+from .inspect.remedies import PATCHED, Inspection, apply, limits_of, merge_findings
 from .inspect.signals import coverage
 from .optimize import Progress
 from .outliers import diagnose
@@ -156,11 +156,9 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     combinations: list[dict[str, float]] = []
     if not _fatal(seen) and not log_inspection.open:
         p = build(log_inspection.mended)
-        rough = {name for f in log_inspection.findings if f.code == PATCHED for name in f.logs}
-        whole = [log for log in log_inspection.mended if log.name not in rough]
         seen += diagnosis(
             actuator,
-            whole or log_inspection.mended,
+            _whole(log_inspection),
             free_paths,
             prior,
             lambda text, cost, share: say(f"a first fit: {text}", 0.3 + 0.5 * share),
@@ -213,6 +211,12 @@ def diagnosis(
         return []
     optimum = search.settle(found)
     return diagnose(optimum.problem, optimum.x, optimum.robust)
+
+
+def _whole(inspected: Inspection) -> Sequence[Log]:
+    """The mended logs without those that keep a part of their fault; all of them where none is left."""
+    rough = {name for f in inspected.findings if f.code == PATCHED for name in f.logs}
+    return [log for log in inspected.mended if log.name not in rough] or inspected.mended
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:
