@@ -245,8 +245,8 @@ def test_numbers_of_a_robots_joints_may_be_set_before_the_fit(robot):
     for joint, one in right.joints.items():
         assert again.joints[joint].actuator == one.actuator
         assert left.joints[joint].actuator != one.actuator
-    assert other.joints["elbow"].actuator.drive.proportional == gain
-    assert other.joints["wrist"].actuator.drive.proportional == START.parameters["drive.proportional"]
+    assert other.joints["elbow"].actuator.parameters["drive.proportional"] == gain
+    assert other.joints["wrist"].actuator.parameters["drive.proportional"] == 0.5 * gain
     assert other.score.joints["elbow"] > 1.5 * right.score.joints["elbow"]
     with pytest.raises(be.BackemfError, match="sole"):
         be.fit(START, logs, values={"sole.drive.proportional": 3})

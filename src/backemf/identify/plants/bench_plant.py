@@ -257,8 +257,9 @@ def motions(logs: Sequence[Log]) -> list[int]:
 
 def _is_alike(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two motions, each with how long it takes, differ by less than clocks and rates do."""
-    return abs(a[-1] - b[-1]) < SAME_MOTION * a[-1] and np.linalg.norm((a - b)[:-1]) <= SAME_MOTION * max(
-        float(np.linalg.norm(a[:-1] - np.mean(a[:-1]))), 1e-9
+    size = max(float(np.linalg.norm(a[:-1] - np.mean(a[:-1]))), 1e-9)
+    return (
+        abs(a[-1] - b[-1]) < SAME_MOTION * a[-1] and float(np.linalg.norm((a - b)[:-1])) <= SAME_MOTION * size
     )
 
 
