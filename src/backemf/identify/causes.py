@@ -139,7 +139,7 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     candidates = _candidates(p, x, robust, worth)
     if not candidates:
         return
-    here = levenberg_marquardt(p, x, robust=robust, most=8, substeps=_steps(p, robust), **SLIDING)
+    here = levenberg_marquardt(p, x, robust=robust, most=8, **SLIDING)
     rows = [_try_cause(p, here.x, here.cost, robust, cause, places) for _, cause, places in candidates]
     best, promised = max(rows, key=lambda row: row.saved), max(promise for promise, *_ in candidates)
     if best.saved > FOUND_MORE * promised:  # it fell into a better valley, which is open to the others too
@@ -150,16 +150,11 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
         yield _name_cause(good)
 
 
-def _steps(p: Problem, robust: float) -> int:
-    """Of a simulation between samples: half as many where the model misses more than they do."""
-    return p.substeps if robust == np.inf else max(1, p.substeps // 2)
-
-
 def _candidates(
     p: Problem, x: np.ndarray, robust: float, worth: float
 ) -> list[tuple[float, Cause, list[int]]]:
     """(what it promises, cause, places of its numbers) of causes that promise something."""
-    H, g, _ = p.normal(x, robust=robust, substeps=_steps(p, robust))
+    H, g, _ = p.normal(x, robust=robust)
     candidates = []
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
@@ -202,7 +197,7 @@ def _widen(p: Problem, places: Sequence[int]) -> FreeParameters:
 def _slack(p: Problem, x: np.ndarray, robust: float) -> float:
     """What a search that came to rest might still save if the errors were linear: next to nothing at an
     optimum, much where sticking makes them so rough that it got caught; then no cause is told by less."""
-    H, g, _ = p.normal(x, robust=robust, substeps=_steps(p, robust))
+    H, g, _ = p.normal(x, robust=robust)
     pull = g + p.free.precision @ (x - p.free.prior()[0])
     low, high = p.free.bounds()
     inside = (x > low + 1e-9) & (x < high - 1e-9)
@@ -223,7 +218,7 @@ def _try_cause(
 ) -> CauseTrial:
     """The optimum with one cause free."""
     q = replace(p, free=_widen(p, places))
-    end = levenberg_marquardt(q, x, robust=robust, most=30, substeps=_steps(p, robust), **SLIDING)
+    end = levenberg_marquardt(q, x, robust=robust, most=30, **SLIDING)
     values, numbers = q.values(end.x), [p.free.parameters[k] for k in places]
     wrong, logs = _wrong_ones(p, numbers, values)
     shifts = [values[one.name] / one.outward(one.prior[0]) for one in wrong]
