@@ -17,8 +17,8 @@ from ...targets.export_options import DRAWING, INTO, SOURCE_HELP, ExportOptions,
 from .command_builder import command
 from .inputs import (
     ActuatorWords,
-    CommandWords,
     ControlWords,
+    ModelWords,
     ReadingWords,
     WritingWords,
     all_of,
@@ -29,7 +29,7 @@ from .inputs import (
     read_logs,
     robot_of,
 )
-from .terminal import folder, is_folder, keep, pick
+from .terminal import finding_lines, folder, is_folder, keep, pick, under
 
 RECORDED = Scope("recorded", "recordings: give logs", "recordings: give --log FILE")
 
@@ -443,7 +443,7 @@ def _replayed_export(words: ReplayWords, options: ExportOptions) -> Any:
 
 
 @options
-class ExplainWords(CommandWords):
+class ExplainWords(ModelWords):
     """What one may ask of `explain`."""
 
     model: str = option(help="An MJCF file; model.xml#JOINT for one of its actuators.", cli="model")
@@ -472,29 +472,36 @@ def explain(options: ExplainWords, terminal: Terminal) -> Answer:
 
 
 @options
-class ConformWords(CommandWords):
+class ConformWords(ModelWords):
     """What one may ask of `conform`."""
 
     model: Path = option(help="An MJCF file with dcmotors on hinges or slides.", cli="model")
     steps: int = option(default=500, help="Time steps to compare.")
 
 
-@command(ConformWords, has_findings=False)
+@command(ConformWords)
 def conform(options: ConformWords, terminal: Terminal) -> Answer:
     """Drive each dcmotor of a model in the installed MuJoCo and print the worst one-step difference.
 
     Example: backemf conform arm.xml
     """
-    from ...mujoco.arrays import load_mujoco
+    from ...mujoco.arrays import load_model, load_mujoco
     from ...mujoco.conform import conform as run
+    from ...mujoco.models import solver_findings
 
     compared = run(options.model, steps=options.steps)
+    findings = solver_findings(load_model(options.model))
 
     def content() -> dict[str, Any]:
         rows = [pick(c, "actuator joint worst differences note") for c in compared]
-        return {"mujoco": load_mujoco().__version__, "steps": options.steps, "actuators": rows}
+        said = {"findings": [f.to_dict() for f in findings]}
+        return {"mujoco": load_mujoco().__version__, "steps": options.steps, "actuators": rows, **said}
 
-    return Answer(content=content, text=lambda: _conform_text(compared))
+    def text() -> str:
+        parts = (_conform_text(compared), under("Findings", finding_lines(findings)))
+        return "\n\n".join(part for part in parts if part)
+
+    return Answer(content=content, text=text, findings=findings)
 
 
 def _conform_text(compared: Any) -> str:
