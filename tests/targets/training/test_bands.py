@@ -4,6 +4,7 @@ the stated size that is forgotten in the stated time, seen in the torque that it
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_joints_in_mjx_have_their_own_rows_of_one_draw(tmp_path):
     whole = Spread(draws=each["a"].draws, slow=(SIZE, SLOW), joints=each)
     parts = {"a": LINEAR, "b": LINEAR.replace(**{"friction.viscous": 0.2})}
     how = {"spread": whole, "draws": "bands", "replay": False}
-    edited = be.export(parts, "jax@mjx", into=tmp_path / "arm.xml", **how)
+    edited: Any = be.export(parts, "jax@mjx", into=tmp_path / "arm.xml", **how)
     space = load_file(edited.beside, whole=True)
     for path, content in edited.files.items():
         (tmp_path / path.name).write_bytes(content)
