@@ -214,10 +214,11 @@ def inside(path: Path, folder: Path, by: str) -> Path:
     try:
         real, home = path.resolve(), folder.resolve()
     except (OSError, RuntimeError, ValueError):
-        raise InvalidValue(f"{by} includes {str(path)[:80]!r}, which is no path") from None
+        raise InvalidValue(f"{by} includes {str(path)[-80:]!r}, which is no path") from None
     if not limits().outside and not real.is_relative_to(home):
+        name = str(path.relative_to(folder) if path.is_relative_to(folder) else path)[:80]
         raise InvalidValue(
-            f"{by} includes {str(path)[:80]!r}, which is outside the model's folder; copy it there, or give"
+            f"{by} includes {name!r}, which is outside the model's folder; copy it there, or give"
             " --allow-outside (in Python: allow_outside=True) if you trust the model"
         )
     return path
