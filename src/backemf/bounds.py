@@ -106,12 +106,30 @@ def check_file(path: Path | str, most: int | None = None, remedy: str = SHORTER)
 
 
 def bytes_of(path: Path | str, most: int | None = None, remedy: str = SHORTER) -> bytes:
-    """The whole content of a regular file of at most `ReadLimits.whole`, or `most`, bytes."""
+    """The whole content of a regular file.
+
+    Args:
+        path: of the file.
+        most: bytes; None: `ReadLimits.whole`.
+        remedy: what to do about one that is too large.
+
+    Returns:
+        The content.
+    """
     return check_file(path, limits().whole if most is None else most, remedy).read_bytes()
 
 
 def text_of(path: Path | str, encoding: str = "utf-8", most: int | None = None) -> str:
-    """The same of a text, of at most `ReadLimits.text`, or `most`, bytes."""
+    """The same of a text, whose lines end in \\n.
+
+    Args:
+        path: of the file.
+        encoding: of the text.
+        most: bytes; None: `ReadLimits.text`.
+
+    Returns:
+        The text.
+    """
     content = bytes_of(path, limits().text if most is None else most, "expected a smaller file")
     return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
 
