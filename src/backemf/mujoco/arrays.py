@@ -44,6 +44,31 @@ def load_mujoco() -> ModuleType:
     return mujoco
 
 
+def rest_springs(model: Any, data: Any) -> None:
+    """Let springs that yield rest where their joints stand: they begin at the model's own pose, and one that
+    is put elsewhere would be thrown back.
+
+    Args:
+        model: compiled.
+        data: of the model, with its positions set; its springs' references are changed.
+    """
+    if not getattr(model, "nplastic", 0):
+        return
+    mujoco = load_mujoco()
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_tendon(model, data)
+    at, tendons = model.jnt_qposadr, model.tendon_plasticadr
+    low, high = (data.ten_length - model.tendon_lengthspring[:, k] for k in (0, 1))
+    for places, lengths in (
+        (model.jnt_plasticadr, data.qpos[at] - model.qpos_spring[at]),
+        (tendons, low),
+        (tendons + (tendons >= 0), high),  # a tendon's spring has a slack length, and an end on either side
+    ):
+        yields = places >= 0
+        data.plastic[places[yields]] = lengths[yields]
+
+
 @contextlib.contextmanager
 def without_log() -> Iterator[None]:
     """MuJoCo's warnings go nowhere for a while: by itself it writes a MUJOCO_LOG.TXT into the folder one is

@@ -379,6 +379,9 @@ def units(options: UnitWords, terminal: Terminal) -> Answer:
 
     words = " ".join(options.words).split()
     at = next((k for k, word in enumerate(words) if word in TO), None)
+    if at is None and "in" in words[1:-1]:  # of "15 kg cm in N m"; an inch stands at an end, or before "to"
+        at = words.index("in", 1)
+        words[at] = TO[0]
     if at is None:  # the unit of the number is its own word, or stands behind it without a space
         at = min(len(words), 1 if words[0][-1].isalpha() or len(words) == 1 else 2)
     made = convert(" ".join(words[:at]), " ".join(word for word in words[at:] if word not in TO))

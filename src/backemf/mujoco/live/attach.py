@@ -32,7 +32,7 @@ from ...results.fit_result import Fit
 from ..arrays import installed_era, load_mujoco, without_log
 from ..joint_interface import JointDrive, choose_joints, drive_findings, drive_joint, read_joint
 from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
-from ..models import LoadedModel
+from ..models import LoadedModel, solver_findings
 from . import callback, model_edit, motor_rows, safe
 from .motors import Attachment, Motors as Motors, element
 
@@ -126,6 +126,7 @@ def attach(
     _add_channels(spec, placed, feedforward)
     made = _compile_with(spec, before, placed, name)
     _check_inertias(made, placed, name)
+    findings += solver_findings(made)
 
     def fill(least: int = 1) -> Motors:
         return _fill_model(made, spec, placed, findings, substeps, sweeps, least)

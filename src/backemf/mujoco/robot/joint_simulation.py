@@ -21,6 +21,9 @@ from .robot_motion import RobotMotion, add_ground, alone_with, motion_of, places
 
 LONGEST_STEP = 4e-3
 """Longest step of the simulation [s]."""
+LED = 1e4
+"""Armature of joints that move as they were recorded: what they carry weighs on the others, as in a gripper
+that holds it [kg m^2]."""
 
 
 def simulate_joints(
@@ -114,6 +117,8 @@ def _motors(
         spec.joint(name).armature = 0.0
     motors = attach(spec, dict(actuators), feedforward=True, ctrl="actuator", check=False)
     alone_with(motors.model, {joint.joint: joint.index for joint in motors.joints.values()})
+    driven = [int(motors.model.joint(name).dofadr[0]) for name, _ in actuators]
+    motors.model.dof_armature[np.setdiff1d(np.arange(motors.model.nv), driven)] = LED
     motors.remove_ctrl_ranges()
     return motors
 

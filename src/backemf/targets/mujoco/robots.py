@@ -19,7 +19,7 @@ from ...errors import BackemfError, InvalidValue
 from ...findings import Finding
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.arrays import installed_era, load_mujoco, without_log
+from ...mujoco.arrays import installed_era, load_mujoco, rest_springs, without_log
 from ...mujoco.joint_interface import ModelJoint, read_joint
 from ...mujoco.models import LoadedModel
 from ...mujoco.robot.robot_motion import RobotMotion, add_ground, excerpts, ground_geom, motion_of
@@ -428,6 +428,7 @@ def drive_robot(model: Any, robot: Robot, motion: RobotMotion, sent: Sequence[Ct
     led = [j for j in range(len(ids)) if j not in {ctrl_input.joint for ctrl_input in sent}]
     longest, found = float(model.opt.timestep), np.full(motion.position.shape, np.nan)
     data.qpos[at_q] = motion.position[0]
+    rest_springs(model, data)
     _fill_delays(model, data, sent, motion)
     for k in range(len(t)):
         found[k] = data.qpos[at_q]
