@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import backemf as be
+from backemf.identify.plants.recordings import demanding, recording_of
 from backemf.mujoco.robot.robot_motion import between
 
 
 def test_what_holds_from_a_sample_to_the_next_is_the_mean_of_both():
     """A load that rises evenly is met half a step on; the last sample has no next one."""
     np.testing.assert_array_equal(between(np.array([1.0, 3.0, 4.0, 4.0])), [2.0, 3.5, 4.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("motion", "since", "until", "share"),
+    [
+        ("prbs_excitation", 11.0, 19.5, 1.0),  # random steps
+        ("chirp_sweep", 60.0, 100.0, 0.0),  # a sine of 0.15 rad: 23 rad/s^2 at 2 Hz
+        ("chirp_sweep", 114.0, 120.0, 1.0),  # 62 rad/s^2 at 3.2 Hz
+        ("slow_precision", 0.0, 20.0, 0.0),
+    ],
+)
+def test_commands_beyond_a_profile_are_told_from_smooth_ones(motion, since, until, share, shared_data):
+    """LeRobot's profile of an STS3215 is 39 rad/s^2."""
+    robot = be.Robot.read(shared_data / "so101" / "so101.xml")
+    log = be.read(shared_data / "so101" / f"{motion}.csv", bench=robot)[0].between(since, until)
+    recording = recording_of(robot, log)
+    assert np.mean(demanding(recording, "wrist_roll", 38.96)) == pytest.approx(share, abs=0.01)
+    assert not demanding(recording, "wrist_roll", None).any()

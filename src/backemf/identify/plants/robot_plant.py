@@ -31,6 +31,7 @@ from ..parameters import (
     free,
     give_sizes,
     priors,
+    sheet_or_numbers,
     with_absent,
     with_registers,
 )
@@ -102,6 +103,9 @@ SCHEDULE = Schedule(
     own_logs=True,
 )
 DAMPING = "drive.firmware_derivative_gain"
+DAMPING_OF_A_COUNT = (3e-3, 1e-3)
+"""Duty per count of a D register and rad/s, and its error, where nobody measured it: what the smooth motions of
+an SO-101 tell. Left open, it takes the place of a delay or of a stiffness that the motions hardly tell."""
 ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
 """What a drive that commands torque hides."""
 ALIKE = 0.95
@@ -160,6 +164,14 @@ class RobotPlant(Plant):
         """Seconds over which joints that are driven by torque are predicted; 0 where a loop holds them."""
         return 0.0 if any(_is_held(actuator) for actuator in self.starts.values()) else STRETCH
 
+    @property
+    def most_demand(self) -> float | None:
+        """Acceleration of the firmware's own profile, where a sheet says it [rad/s^2]: how a joint follows
+        commands that ask for more is not known, and they are not fitted."""
+        printed = sheet_or_numbers(self.prior)[0]
+        stated = None if printed is None else printed.firmware.get("goal_acceleration")
+        return None if stated is None else stated.value
+
     def fold(self) -> RobotPlant:
         """With some motions left out to judge by, for a choice: every third, and the one that asks for the
         most torque; of a single one its latter part."""
@@ -182,7 +194,7 @@ class RobotPlant(Plant):
                 if joint not in recording.log.joints:
                     continue
                 own = {p: v for p, v in self.starts[joint].parameters.items() if p != DELAY}
-                log = joint_log(recording, self.robot, joint, own)
+                log = joint_log(recording, self.robot, joint, own, self.most_demand)
                 if len(log) < 20 or (joint in moving and _stands_still(recording.log.joints[joint])):
                     continue
                 logs.append(log)
@@ -244,7 +256,8 @@ class RobotPlant(Plant):
         return [*wanted, *(path for path in self.options.also if path not in wanted)]
 
     def _parameter(self, actuator: Actuator, path: str) -> Parameter:
-        stated = {k: v for k, v in priors(actuator, self.prior).items() if k == path}
+        known = {DAMPING: DAMPING_OF_A_COUNT} | priors(actuator, self.prior)
+        stated = {k: v for k, v in known.items() if k == path}
         return free(give_sizes(actuator, [path]), [path], prior=stated or None).parameters[0]
 
     def first_weights(self, p: Problem) -> Weights:

@@ -26,7 +26,7 @@ from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, first_part, restarts_every, why_no_ground
+from .recordings import RobotRecording, demanding, first_part, restarts_every, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
@@ -214,6 +214,7 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
         *plant.findings,
         *of_falls([*plant.recordings, *plant.held_out]),
         *of_contact(optimum, judgement.recordings),
+        *of_profile(plant),
         *optimum.findings,
         *of_scale(optimum, joints),
         *of_torque(judgement.score),
@@ -334,6 +335,25 @@ FALLEN, LOST, LASTING = 10.0, 0.3, 1.0
 """Errors [usual ones; rad] beyond which, and time [s] for which, a joint no longer does what it is told."""
 NOT_FOLLOWED = 3.0
 """How much worse than usual a recording is followed that is named."""
+
+
+def of_profile(plant: RobotPlant) -> Iterator[Finding]:
+    """Where commands ask for more than the firmware's profile lets them."""
+    most, rows, n_left, n = plant.most_demand, [], 0, 0
+    for one in plant.recordings:
+        left = [demanding(one, name, most) for name in plant.joints if name in one.log.joints]
+        share = float(np.mean(left)) if left else 0.0
+        n_left, n = n_left + sum(int(x.sum()) for x in left), n + sum(map(len, left))
+        rows += [f"{one.log.name} ({100 * share:.0f} %)"] if share else []
+    if not rows:
+        return
+    text = (
+        f"{100 * n_left / n:.0f} % of the samples lie around commands that ask for more than"
+        f" {most:.3g} rad/s^2, the firmware's own profile: they are not fitted: {', '.join(rows)}."
+    )
+    yield finding(
+        "command_beyond_profile", text, "command smoother motions where they shall count", share=n_left / n
+    )
 
 
 def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iterator[Finding]:
