@@ -104,8 +104,8 @@ SCHEDULE = Schedule(
 )
 DAMPING = "drive.firmware_derivative_gain"
 DAMPING_OF_A_COUNT = (3e-3, 1e-3)
-"""Duty per count of a D register and rad/s, and its error, where nobody measured it: what the smooth motions of
-an SO-101 tell. Left open, it takes the place of a delay or of a stiffness that the motions hardly tell."""
+"""Duty per count of a D register and rad/s, and its error, where nobody measured it: what the smooth motions
+of an SO-101 tell. Left open, it takes the place of a delay or of a stiffness that motions hardly tell."""
 ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
 """What a drive that commands torque hides."""
 ALIKE = 0.95
