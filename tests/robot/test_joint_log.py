@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import backemf as be
+from backemf.identify.fit import build_plant
+from backemf.identify.fit_options import FitOptions
 from backemf.identify.plants.recordings import demanding, recording_of
+from backemf.identify.plants.robot_result import of_profile
 from backemf.mujoco.robot.robot_motion import between
 
 
@@ -31,3 +36,18 @@ def test_commands_beyond_a_profile_are_told_from_smooth_ones(motion, since, unti
     recording = recording_of(robot, log)
     assert np.mean(demanding(recording, "wrist_roll", 38.96)) == pytest.approx(share, abs=0.01)
     assert not demanding(recording, "wrist_roll", None).any()
+
+
+def test_a_robots_fit_has_its_profiles_d_and_leaves_out_what_asks_for_more(shared_data):
+    """LeRobot writes D 32 and Acceleration 254, in 100 of 4096 steps a turn."""
+    robot = be.Robot.read(shared_data / "so101" / "so101.xml")
+    log = be.read(shared_data / "so101" / "prbs_excitation.csv", bench=robot)[0].between(11.0, 14.0)
+    plant = build_plant("sts3215-12v", [log], FitOptions(firmware="lerobot"))
+    assert plant.starts["elbow_flex"].parameters["drive.derivative"] == 32.0
+    smooth = be.read(shared_data / "so101" / "slow_precision.csv", bench=robot)[0].between(0.0, 2.0)
+    problem = build_plant("sts3215-12v", [smooth], FitOptions(firmware="lerobot")).problem()
+    assert "drive.firmware_derivative_gain" in problem.free.paths
+    assert plant.most_demand == pytest.approx(25_400 * 2 * math.pi / 4096, rel=1e-3)
+    (said,) = of_profile(plant)
+    assert said.code == "command_beyond_profile"
+    assert said.numbers["share"] == 1.0

@@ -51,8 +51,8 @@ class RungResult:
 
     @property
     def usual(self) -> float:
-        """Error of a usual motion that was held out, their geometric mean: one that no friction follows must not
-        decide alone."""
+        """Error of a usual motion that was held out, their geometric mean: one that no friction follows must
+        not decide alone."""
         errors = [error for error in self.errors.values() if error > 0]
         return float(np.exp(np.mean(np.log(errors)))) if errors else self.held_out
 
