@@ -41,13 +41,24 @@ def test_commands_beyond_a_profile_are_told_from_smooth_ones(motion, since, unti
 def test_a_robots_fit_has_its_profiles_d_and_leaves_out_what_asks_for_more(shared_data):
     """LeRobot writes D 32 and Acceleration 254, in 100 of 4096 steps a turn."""
     robot = be.Robot.read(shared_data / "so101" / "so101.xml")
-    log = be.read(shared_data / "so101" / "prbs_excitation.csv", bench=robot)[0].between(11.0, 14.0)
-    plant = build_plant("sts3215-12v", [log], FitOptions(firmware="lerobot"))
+    steps, smooth = (
+        be.read(shared_data / "so101" / f"{motion}.csv", bench=robot)[0].between(11.0, 11.0 + seconds)
+        for motion, seconds in (("prbs_excitation", 4.0), ("slow_precision", 6.0))
+    )
+    plant = build_plant("sts3215-12v", [steps, smooth], FitOptions(firmware="lerobot"))
     assert plant.starts["elbow_flex"].parameters["drive.derivative"] == 32.0
-    smooth = be.read(shared_data / "so101" / "slow_precision.csv", bench=robot)[0].between(0.0, 2.0)
-    problem = build_plant("sts3215-12v", [smooth], FitOptions(firmware="lerobot")).problem()
-    assert "drive.firmware_derivative_gain" in problem.free.paths
     assert plant.most_demand == pytest.approx(25_400 * 2 * math.pi / 4096, rel=1e-3)
+    problem = plant.problem()
+    assert "drive.firmware_derivative_gain" in problem.free.paths
+    count = {
+        name: sum(len(log.samples) for log in problem.logs if log.recording == name)
+        for name in problem.recordings
+    }
+    assert count[smooth.name] % len(smooth.time) == 0, "nothing is missing of a joint that moves"
     (said,) = of_profile(plant)
     assert said.code == "command_beyond_profile"
-    assert said.numbers["share"] == 1.0
+    left = round(said.numbers["share"] * 5 * (len(steps.time) + len(smooth.time)))
+    assert count.get(steps.name, 0) == 5 * len(steps.time) - left < 0.5 * 5 * len(steps.time)
+    alone = build_plant("sts3215-12v", [steps], FitOptions(firmware="lerobot"))
+    assert len(alone.problem().logs) == 5, "nothing else is there to fit"
+    assert not list(of_profile(alone))

@@ -164,7 +164,7 @@ def joint_log(
     robot: Robot,
     name: str,
     settings: Mapping[str, float],
-    most: float | None = None,
+    left_out: np.ndarray | None = None,
 ) -> Log:
     """The recording of one joint, on a bench that is all the others.
 
@@ -173,10 +173,10 @@ def joint_log(
         robot: its model.
         name: of the joint.
         settings: of its actuator, by path.
-        most: acceleration that the firmware lets a command have [rad/s^2].
+        left_out: samples that do not count, besides those in contact.
 
     Returns:
-        The log, without the samples in contact, and without those around commands that ask for more.
+        The log, without these samples.
     """
     return alone.joint_log(
         recording.log,
@@ -184,7 +184,7 @@ def joint_log(
         name,
         recording.motion,
         recording.carried,
-        kept=~(recording.touched | demanding(recording, name, most)),
+        kept=~recording.touched if left_out is None else ~(recording.touched | left_out),
         settings=settings,
     )
 

@@ -26,7 +26,7 @@ from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, demanding, first_part, restarts_every, why_no_ground
+from .recordings import RobotRecording, first_part, restarts_every, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
@@ -340,8 +340,9 @@ NOT_FOLLOWED = 3.0
 def of_profile(plant: RobotPlant) -> Iterator[Finding]:
     """Where commands ask for more than the firmware's profile lets them."""
     most, rows, n_left, n = plant.most_demand, [], 0, 0
+    beyond = [plant.left_out(joint) for joint in plant.joints]
     for one in plant.recordings:
-        left = [demanding(one, name, most) for name in plant.joints if name in one.log.joints]
+        left = [masks[one.log.name] for masks in beyond if one.log.name in masks]
         share = float(np.mean(left)) if left else 0.0
         n_left, n = n_left + sum(int(x.sum()) for x in left), n + sum(map(len, left))
         rows += [f"{one.log.name} ({100 * share:.0f} %)"] if share else []
