@@ -13,12 +13,16 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "backemf"
 BASE = {
     *("errors", "registry", "findings", "finding_codes", "units", "tables", "files", "statistics", "figure"),
+    "bounds",
     "options",
     "signal",
 }
 LIBRARY = ("physics", "store", "engine", "logs", "results", "analysis", "datasheets", "mujoco")
 """Each may import those before it, and BASE."""
-APART = {"engine": {"logs"}, "logs": {"engine"}, "identify": {"targets"}, "targets": {"identify", "planning"}}
+APART = {
+    **{"engine": {"logs"}, "logs": {"engine"}, "identify": {"targets"}},
+    **{"targets": {"identify", "planning", "sizing"}, "sizing": {"identify", "planning"}},
+}
 """Neighbours that do not see each other."""
 APPS = ("kits", "playground", "report", "film", "cli", "web", "demo")
 """Likewise, on top of the library. Kits do not see each other."""
@@ -32,14 +36,15 @@ WITHIN_BASE = {
     "files": {"errors"},
     "units": {"errors"},
     "figure": {"findings"},
-    "options": {"errors"},
+    "bounds": {"errors"},
+    "options": {"errors", "bounds"},
     "signal": {"errors", "units"},
 }
 
 
 def _may_import() -> dict[str, set[str]]:
     table, below = dict(WITHIN_BASE), set(BASE)
-    for room in (*LIBRARY, "identify", "planning", "targets", *APPS):
+    for room in (*LIBRARY, "identify", "planning", "sizing", "targets", *APPS):
         table[room] = below - APART.get(room, set())
         below = below | {room}
         if room == "store":

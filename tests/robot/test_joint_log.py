@@ -61,4 +61,3 @@ def test_a_robots_fit_has_its_profiles_d_and_leaves_out_what_asks_for_more(share
     assert count.get(steps.name, 0) == 5 * len(steps.time) - left < 0.5 * 5 * len(steps.time)
     alone = build_plant("sts3215-12v", [steps], FitOptions(firmware="lerobot"))
     assert len(alone.problem().logs) == 5, "nothing else is there to fit"
-    assert not list(of_profile(alone))

@@ -54,6 +54,15 @@ def largest_current(sheet: Datasheet, solved: Reconciliation) -> float:
     return math.inf if limits is None or limits.largest_current is None else limits.largest_current
 
 
+def lasting_current(sheet: Datasheet, solved: Reconciliation) -> float | None:
+    """The current that the sheet says may flow for ever, or that its rated torque takes [A]; None: neither is
+    printed."""
+    rated = sheet.get("nominal_current")
+    if rated is not None and rated.kind != "peak":
+        return rated.value
+    return _Planner(sheet, solved).current_for("nominal_torque")
+
+
 def lost_at_stall(sheet: Datasheet, solved: Reconciliation) -> Callable[[float], float]:
     """Stall current -> what friction at rest and a saturated core take from the output, beyond the friction
     in motion [N m]."""
@@ -115,6 +124,7 @@ class _Planner:
             "reference_temperature",
             "resistance_coefficient",
             "magnet_coefficient",
+            "max_winding_temperature",
         )
         if not self.solved.thermal:
             for name in (*names, "derating_start", "derating_end", "safe_current"):
@@ -126,7 +136,7 @@ class _Planner:
                     )
             return None
         self.used |= {name for name in ENTRIES if name.startswith("thermal_")}
-        fields = ("ambient", "reference", "resistance_coefficient", "magnet_coefficient")
+        fields = ("ambient", "reference", "resistance_coefficient", "magnet_coefficient", "max_temperature")
         printed = {field: self.take(name) for field, name in zip(fields, names, strict=True)}
         if printed["magnet_coefficient"] is not None:  # sheets print its size; flux falls with heat
             printed["magnet_coefficient"] = -abs(printed["magnet_coefficient"])

@@ -108,7 +108,7 @@ def _trajectory(
         substeps=n,
         refinement=change,
         energy=book,
-        findings=_findings(states, change, tolerance),
+        findings=(*_findings(states, change, tolerance), *_too_hot(actuator, times, shown)),
     )
 
 
@@ -191,6 +191,11 @@ def _findings(states: np.ndarray, change: float | None, tolerance: float) -> tup
             ),
         )
     return ()
+
+
+def _too_hot(actuator: Actuator, times: np.ndarray, shown: Mapping[str, Any]) -> list[Finding]:
+    heat = actuator.motor.thermal
+    return [] if heat is None else heat.findings(times, shown["winding_temperature"])
 
 
 Run = Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]

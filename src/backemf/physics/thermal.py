@@ -4,8 +4,11 @@ and how heat changes its resistance and magnets."""
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from ..findings import Finding, finding
 from .maths import Scalar, exp
 from .quantity import Part, part, quantity
 
@@ -31,6 +34,8 @@ class Heat(Part):
     resistance_coefficient: float = quantity("1/K", "alpha", default=COPPER, least=0)
     magnet_coefficient: float | None = quantity("1/K", "alpha_m", default=None, most=0)
     """Relative change of the magnets' flux, and so of the motor constant, per kelvin; negative."""
+    max_temperature: float | None = quantity("degC", "T_max", default=None)
+    """What the winding stands; warmer is a finding."""
 
     @property
     def total_resistance(self) -> float:
@@ -67,6 +72,31 @@ class Heat(Part):
     def in_parallel(self, n: int) -> Heat:
         """Of n motors side by side, as one of the same effect."""
         raise NotImplementedError
+
+    def findings(self, time: np.ndarray, winding: np.ndarray, name: str = "") -> list[Finding]:
+        """What is to be said of a winding that was followed: when it became too hot.
+
+        Args:
+            time: of samples [s].
+            winding: its temperature at them [degC].
+            name: of the joint, where there are several.
+
+        Returns:
+            `too_hot`, or nothing.
+        """
+        limit = self.max_temperature
+        above = np.flatnonzero(winding > limit) if limit is not None else np.zeros(0, int)
+        if limit is None or not len(above):
+            return []
+        k, most = int(above[0]), float(np.nanmax(winding))
+        before = max(k - 1, 0)
+        at = float(np.interp(limit, winding[[before, k]], time[[before, k]])) - float(time[0])
+        text = (
+            f"the winding{f' of {name}' if name else ''} is above its limit of {limit:.4g} degC from"
+            f" {at:.3g} s on and reaches {most:.4g} degC."
+        )
+        remedy = "ask for less torque or for shorter, cool it, or take a stronger part: backemf size"
+        return [finding("too_hot", text, remedy, limit=limit, time=at, most=most)]
 
     def one_node(self) -> Thermal:
         """The nearest model with the winding alone: the same temperature in the end, as quick at first."""
@@ -183,3 +213,125 @@ class TwoNodeThermal(Heat):
         return self.winding_capacitance * (temperatures[0] - self.ambient) + self.housing_capacitance * (
             temperatures[1] - self.ambient
         )
+
+
+class CycleHeat(NamedTuple):
+    """Windings that are heated in a cycle, one an element of each array; two nodes, of which the second may
+    be next to nothing."""
+
+    R: np.ndarray
+    """Resistance at the reference temperature [ohm]."""
+    alpha: np.ndarray
+    """[1/K]"""
+    reference: np.ndarray
+    """[degC]"""
+    R_1: np.ndarray
+    """Winding to housing [K/W]."""
+    R_2: np.ndarray
+    """Housing to ambient [K/W]."""
+    C_1: np.ndarray
+    """[J/K]"""
+    C_2: np.ndarray
+    ambient: float
+
+    @property
+    def warmth(self) -> np.ndarray:
+        """Resistance at the ambient temperature, as a multiple of that at the reference."""
+        return 1.0 + self.alpha * (self.ambient - self.reference)
+
+    def steady(self, square: np.ndarray, iron: np.ndarray) -> np.ndarray:
+        """Winding temperature for ever at a mean square current; infinite where heat runs away.
+
+        Args:
+            square: mean square of the current [A^2].
+            iron: heat of the iron [W].
+
+        Returns:
+            [degC]; not a number where nothing is known of heat.
+        """
+        x = self.R * (self.R_1 + self.R_2) * square
+        left = 1.0 - self.alpha * x
+        rise = (x * self.warmth + iron * self.R_2) / np.where(left <= 0, 1.0, left)
+        return np.where(left <= 0, np.inf, self.ambient + rise)
+
+    def stretch(self, square: np.ndarray, iron: np.ndarray, h: float) -> tuple[Any, Any]:
+        """What a while at a current does, exactly: resistance is linear in temperature, so two nodes are a
+        linear system.
+
+        Args:
+            square: square of the current [A^2].
+            iron: heat of the iron [W].
+            h: for so long [s].
+
+        Returns:
+            (E, d): temperatures over the ambient become E x + d.
+        """
+        a, d = (self.alpha * self.R * square - 1.0 / self.R_1) / self.C_1, -(1 / self.R_1 + 1 / self.R_2)
+        b, c, d = 1.0 / (self.R_1 * self.C_1), 1.0 / (self.R_1 * self.C_2), d / self.C_2
+        middle, half = 0.5 * (a + d), np.sqrt(0.25 * (a - d) ** 2 + b * c)
+        fast, slow = (np.exp(np.minimum(h * (middle + k * half), 300.0)) for k in (-1.0, 1.0))
+        u, w = (slow + fast) / 2.0, (slow - fast) / (2.0 * half)
+        E = (u + w * (a - middle), w * b, w * c, u + w * (d - middle))
+        p, q = self.R * square * self.warmth / self.C_1, iron / self.C_2
+        determinant = a * d - b * c
+        determinant = np.where(determinant == 0.0, 1e-300, determinant)
+        x, y = (E[0] - 1.0) * p + E[1] * q, E[2] * p + (E[3] - 1.0) * q
+        return E, ((d * x - b * y) / determinant, (a * y - c * x) / determinant)
+
+    def cycle(
+        self, square: np.ndarray, iron: np.ndarray, lengths: np.ndarray, cycles: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Peak and last temperature of the windings in a cycle that repeats.
+
+        Args:
+            square: square of the current, (windings, stretches) [A^2].
+            iron: heat of the iron likewise [W].
+            lengths: of the stretches [s].
+            cycles: how many there are, from cold; None: for ever, where the cycle's end is its beginning.
+
+        Returns:
+            (the peak in the last cycle, the temperature at its end) [degC]; infinite where heat runs away.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = [self.stretch(square[:, k], iron[:, k], float(h)) for k, h in enumerate(lengths)]
+            m, c = _compose(steps)
+            x = _fixed_point(m, c)
+            if cycles is not None:
+                x = _after(m, x, cycles - 1)
+            peak = x[0]
+            for E, d in steps:
+                x = E[0] * x[0] + E[1] * x[1] + d[0], E[2] * x[0] + E[3] * x[1] + d[1]
+                peak = np.maximum(peak, x[0])
+        run_away = ~np.isfinite(peak)
+        return tuple(np.where(run_away, np.inf, self.ambient + y) for y in (peak, x[0]))  # type: ignore
+
+
+def _compose(steps: list[Any]) -> tuple[Any, Any]:
+    """One affine map for many in turn."""
+    m, c = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0)
+    for E, d in steps:
+        m = (
+            E[0] * m[0] + E[1] * m[2],
+            E[0] * m[1] + E[1] * m[3],
+            E[2] * m[0] + E[3] * m[2],
+            E[2] * m[1] + E[3] * m[3],
+        )
+        c = E[0] * c[0] + E[1] * c[1] + d[0], E[2] * c[0] + E[3] * c[1] + d[1]
+    return m, c
+
+
+def _fixed_point(m: Any, c: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Where an affine map stays; infinite where it grows."""
+    trace, determinant = m[0] + m[3], m[0] * m[3] - m[1] * m[2]
+    left = 1.0 - trace + determinant
+    holds = (left > 0) & (trace < 2.0)
+    safe = np.where(holds, left, 1.0)
+    x, y = ((1 - m[3]) * c[0] + m[1] * c[1]) / safe, (m[2] * c[0] + (1 - m[0]) * c[1]) / safe
+    return np.where(holds, x, np.inf), np.where(holds, y, np.inf)
+
+
+def _after(m: Any, fixed: tuple[np.ndarray, np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """From cold, n times through a map with this fixed point."""
+    power = np.linalg.matrix_power(np.moveaxis(np.array(m).reshape(2, 2, -1), -1, 0), n)
+    x, y = fixed
+    return (x - power[:, 0, 0] * x - power[:, 0, 1] * y, y - power[:, 1, 0] * x - power[:, 1, 1] * y)

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..bounds import json_of
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..physics import drive as drives, steady
@@ -115,7 +116,7 @@ def read(path: Path | str, *, drive: Drive | None = None) -> ImportedActuator:
     """An actuator from a BAM parameter file; a missing or unknown key is an error.
     Without a drive, its voltage is the command."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json_of(path)
     except FileNotFoundError:
         raise MissingValue(f"there is no file {str(path)!r}") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -322,6 +322,8 @@ class Filling(NamedTuple):
     """Both instead of the spec's."""
     files: Mapping[str, str] | None = None
     """Instead of a filled template."""
+    beside: Mapping[str, str] = {}
+    """Files that belong to the filled template."""
     notes: Sequence[str] = ()
     """Where the export's numbers came from, besides the request's."""
 
@@ -383,7 +385,8 @@ class TargetSpec:
                 **{name: number(value) for name, value in numbers.items()},
                 **filling.fields,
             }
-            files = {spec.file.format(joint=request.joint): fill(filling.template or spec.template, **words)}
+            text = fill(filling.template or spec.template, **words)
+            files = {spec.file.format(joint=request.joint): text, **filling.beside}
         return complete(
             request,
             actuator,

@@ -266,7 +266,8 @@ def test_thermal_entries_make_one_node_or_two():
     )
     assert isinstance(two.actuator().motor.thermal, be.motor.TwoNodeThermal)
     one = ideal(Rth="20 K/W", Cth="3 J/K", max_winding_temperature="155 degC")
-    assert one.actuator().motor.thermal == be.motor.Thermal(resistance=20.0, capacitance=3.0)
+    heat = be.motor.Thermal(resistance=20.0, capacitance=3.0, max_temperature=155.0)
+    assert one.actuator().motor.thermal == heat
 
 
 def test_the_actuator_stalls_and_spins_as_printed():

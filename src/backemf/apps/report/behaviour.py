@@ -154,6 +154,8 @@ def thermal(report: Report, servo: JointReport) -> Iterator[Block]:
     limit, whose = ASSUMED_LIMIT, "taken for the limit, as none is stated"
     if printed is not None:
         limit, whose = printed.value, "the sheet's limit"
+    elif heat.max_temperature is not None:
+        limit, whose = heat.max_temperature, "the limit of its part"
     elif limits is not None and limits.derating_end is not None:
         limit, whose = limits.derating_end, "where the drive has derated fully"
     held = time_to_limit(actuator, limit)

@@ -12,7 +12,6 @@ loop.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...bounds import json_of, outside
 from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...engine.hosted_system import LiveSystem, live_system
@@ -32,7 +32,7 @@ from ...results.fit_result import Fit
 from ..arrays import installed_era, load_mujoco, without_log
 from ..joint_interface import JointDrive, choose_joints, drive_findings, drive_joint, read_joint
 from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
-from ..models import LoadedModel
+from ..models import LoadedModel, solver_findings
 from . import callback, model_edit, motor_rows, safe
 from .motors import Attachment, Motors as Motors, element
 
@@ -81,6 +81,7 @@ def attach(
     switch: bool = False,
     ctrl: str = "model",
     check: bool = True,
+    allow_outside: bool = False,
 ) -> Motors:
     """Put actuators onto a model's joints.
 
@@ -100,6 +101,7 @@ def attach(
             what the actuator's own drive follows, in the joint's units.
         check: move every joint for a second beside the model as it was, and refuse one that no longer
             follows.
+        allow_outside: let the model include files from outside its own folder.
 
     Returns:
         The model to step, its motors, and what there is to say of each joint.
@@ -109,7 +111,8 @@ def attach(
     """
     wanted = _by_joint(actuators)
     _check_wanted(wanted, ctrl, substeps=substeps, sweeps=sweeps)
-    spec, name = model_edit.spec_of(model)
+    with outside(allow_outside):
+        spec, name = model_edit.spec_of(model)
     _check_integrator(spec, name)
     before = model_edit.compile_spec(spec.copy(), name)
     known = {pattern: _actuator(given) for pattern, given in wanted.items()}
@@ -124,6 +127,7 @@ def attach(
     _add_channels(spec, placed, feedforward)
     made = _compile_with(spec, before, placed, name)
     _check_inertias(made, placed, name)
+    findings += solver_findings(made)
 
     def fill(least: int = 1) -> Motors:
         return _fill_model(made, spec, placed, findings, substeps, sweeps, least)
@@ -331,7 +335,7 @@ def _is_fit(source: Path | str) -> bool:
     if not str(source).endswith(".json"):
         return False
     try:
-        content = json.loads(Path(source).read_text(encoding="utf-8"))
+        content = json_of(source)
     except (OSError, ValueError, RecursionError):  # whoever reads it says what is wrong
         return False
     match content:

@@ -1,0 +1,92 @@
+"""What one may ask of `size`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..errors import InvalidValue
+from ..options import HIDDEN, Options, option, options
+
+ORDERS = ("mass", "loss", "drawn", "price")
+NEGLECTED = {
+    "rotor_inertia": "rotor_inertia",
+    "friction": "no_load_current",
+    "heat": "nominal_current, or thermal_resistance with max_winding_temperature",
+    "gear_efficiency": "gear_efficiency",
+    "gear_inertia": "inertia",
+    "gear_torque": "peak_torque or continuous_torque",
+}
+"""What may be left out where it is not printed, and the entry that is missing then."""
+
+
+def parse_share(text: str | None) -> float | None:
+    """ "95%" -> 0.95."""
+    from ..units import si
+
+    return None if text is None else si(text, "1", "--confidence")
+
+
+def parse_list(texts: list[str] | None) -> tuple[str, ...]:
+    """["a,b", "c"] -> ("a", "b", "c")."""
+    return tuple(word for text in texts or () for word in text.split(",") if word)
+
+
+@options
+class SizeOptions(Options):
+    """Keywords of `be.size`."""
+
+    bus: float = option(help="Voltage of the supply [V].", unit="V")
+    parts: Sequence[str] = option(
+        default=(),
+        help="Parts of your own: a CSV or TOML of motors and gearheads, a fit (JSON), a clone of MGDB. May be"
+        " repeated.",
+        parse=parse_list,
+    )
+    only_parts: bool = option(default=False, help="Judge the parts given alone, not the catalogue's.")
+    motor: str | None = option(default=None, help="Motors of this name alone; * stands for any letters.")
+    gear: str | None = option(
+        default=None, help="Gearheads of this sort alone: planetary, spur, strain-wave, ..."
+    )
+    any_ratio: float | None = option(
+        default=None,
+        help="Also judge every motor behind gears that nobody printed: of the ratio that suits it, with this"
+        " efficiency, without mass, inertia or limits.",
+        unit="1",
+    )
+    max_mass: float | None = option(default=None, help="Motor and gears together at most [kg].", unit="kg")
+    ambient: float = option(default=25.0, help="Temperature of the surroundings [degC].", unit="degC")
+    confidence: float | None = option(
+        default=None,
+        help="Keep every limit with this probability, from the errors of the parts' numbers: 95%.",
+        parse=parse_share,
+    )
+    neglect: Sequence[str] = option(
+        default=(),
+        help="Judge parts without a number that nobody printed, which then counts as none: {choices}.",
+        choices=[*NEGLECTED],
+        parse=parse_list,
+    )
+    by: str = option(default="mass", help="What comes first: the least {choices}.", choices=ORDERS)
+    show: int = option(default=10, help="Choices in the table.", least=1)
+    verify: int = option(default=3, help="How many of them are simulated in full.", least=0)
+    progress: Callable[[str, float], None] | None = option(
+        default=None, help="Is called with what is being done, and which share of it is.", cli=HIDDEN
+    )
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if not self.bus > 0:
+            raise InvalidValue(f"bus is {self.bus:g} V; expected more than 0")
+        for name, share in (("confidence", self.confidence), ("any_ratio", self.any_ratio)):
+            ends = (0.5, 1.0 - 1e-9) if name == "confidence" else (1e-3, 1.0)
+            if share is not None and not ends[0] <= share <= ends[1]:
+                wanted = "a share such as 0.95" if name == "confidence" else "an efficiency such as 0.8"
+                raise InvalidValue(f"{name} is {share:g}; expected {wanted}")
+        for word in self.neglect:
+            if word not in NEGLECTED:
+                raise InvalidValue(f"neglect has {word!r}; expected {', '.join(NEGLECTED)}")
+
+    def say(self, text: str, share: float) -> None:
+        """Tell whoever watches what is being done, and which share of it is."""
+        if self.progress is not None:
+            self.progress(text, share)
