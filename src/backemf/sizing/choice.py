@@ -223,9 +223,7 @@ def choice_table(choices: Sequence[Choice]) -> str:
     """Choices with the use of each limit in per cent; columns in which nothing is limited are left out."""
     used = used_limits(choices)
     head = ("motor", "gearhead", "N", "kg", "loss", "W", *(HEADS[k] for k in used))
-    rows = [
-        (c.motor, c.gearhead or "-", *_main(c), *(_percent(c, LIMITS[k]) for k in used)) for c in choices
-    ]
+    rows = [(c.motor, c.gearhead or "-", *_main(c), *(_percent(c, LIMITS[k]) for k in used)) for c in choices]
     if all(c.gears is None for c in choices):
         head, rows = (head[0], *head[2:]), [(r[0], *r[2:]) for r in rows]
     return table(rows, head, drop=("W",))
@@ -250,7 +248,9 @@ def check_line(c: Choice) -> str:
     k = c.check
     assert k is not None
     heat = "" if math.isnan(k.temperature[1]) else f" {_both(k.temperature, 'degC')},"
-    words = f"{heat} {_both(k.current_rms, 'A')} RMS, {_both(k.voltage, 'V')} peak, {1e3 * k.off:.2g} mrad off"
+    words = (
+        f"{heat} {_both(k.current_rms, 'A')} RMS, {_both(k.voltage, 'V')} peak, {1e3 * k.off:.2g} mrad off"
+    )
     held = f"; the bus was too low {100 * k.at_limit:.2g} % of the time" if k.at_limit > 0 else ""
     return f"  {named(c)} after {number(k.seconds, 3)} s:{words}{held}"
 
@@ -287,9 +287,7 @@ def _panels(sizing: Sizing) -> list[Panel]:
         x, y = ([c.numbers[name] for c in front] for name in ("mass", "loss"))
         lines.append(Curve(x=x, y=y, label="none is lighter and loses less", style="solid", color=0))
         lines.append(Curve(x=x, y=y, style="points", color=0))
-        marks = [
-            Mark(x=c.numbers["mass"], y=c.numbers["loss"], text=named(c)) for c in (front[0], front[-1])
-        ]
+        marks = [Mark(x=c.numbers["mass"], y=c.numbers["loss"], text=named(c)) for c in (front[0], front[-1])]
         marks = marks[: 1 if len(front) == 1 else 2]
     panels = [Panel(lines=lines, marks=marks, x_label="mass [kg]", y_label="loss [W]", title="Mass and loss")]
     shown = sizing.choices[0] if sizing.choices else sizing.nearest

@@ -88,14 +88,9 @@ def gear_columns(gears: Sequence[Gearhead]) -> PartColumns:
     nan = math.nan
     none = {"ratio": 1.0, "efficiency": 1.0, "inertia": 0.0, "mass": 0.0, "price": 0.0}
     none |= dict.fromkeys(("peak_torque", "continuous_torque", "input_speed"), math.inf)
-    rows = [
-        none,
-        *({c: v if (v := getattr(g, c)) is not None else nan for c in GEAR_COLUMNS} for g in gears),
-    ]
+    rows = [none, *({c: v if (v := getattr(g, c)) is not None else nan for c in GEAR_COLUMNS} for g in gears)]
     values = {c: np.array([row[c] for row in rows], float) for c in GEAR_COLUMNS}
-    return PartColumns(
-        ["", *(g.name for g in gears)], values, {}, [(), *(tuple(gaps_of(g)) for g in gears)]
-    )
+    return PartColumns(["", *(g.name for g in gears)], values, {}, [(), *(tuple(gaps_of(g)) for g in gears)])
 
 
 def gaps_of(gear: Gearhead) -> Iterable[str]:
@@ -205,7 +200,9 @@ def _heat_gap(numbers: Mapping[str, float]) -> list[str]:
     return ["nominal_current, or thermal_resistance with max_winding_temperature"]
 
 
-def of_sheet(name: str, sheet: Datasheet, price: float | None = None, speed: float | None = None) -> MotorPart:
+def of_sheet(
+    name: str, sheet: Datasheet, price: float | None = None, speed: float | None = None
+) -> MotorPart:
     """A datasheet as a part that may be chosen.
 
     Args:
@@ -303,7 +300,9 @@ def read_parts(paths: Sequence[Path | str]) -> tuple[list[MotorPart], list[Gearh
         elif path.is_file():
             table.read(path)
         else:
-            raise InvalidValue(f"there is no file or part {str(given)!r}; expected CSV, TOML, a fit or a part")
+            raise InvalidValue(
+                f"there is no file or part {str(given)!r}; expected CSV, TOML, a fit or a part"
+            )
     for name, sheet in table.sheets.items():
         motors.append(of_sheet(name, sheet, table.prices.get(name), table.top_speeds.get(name)))
     return motors, [*gears, *table.gearheads], notes

@@ -78,7 +78,18 @@ def _contradiction(row: Mapping[str, str]) -> str:
 
 
 def _motor(row: Mapping[str, str]) -> MotorPart:
-    names = ("k_t", "R", "inertia", "I_nl", "I_nom", "max_int_torque", "max_int_speed", "mass", "Rth1", "Rth2")
+    names = (
+        "k_t",
+        "R",
+        "inertia",
+        "I_nl",
+        "I_nom",
+        "max_int_torque",
+        "max_int_speed",
+        "mass",
+        "Rth1",
+        "Rth2",
+    )
     K, R, J, i_0, lasting, most, speed, mass, R_1, R_2 = (_number(row, name) for name in names)
     numbers = {"resistance": R, "torque_constant": K, "back_emf_constant": K, "ratio": 1.0, "efficiency": 1.0}
     numbers |= {"viscous": 0.0, "iron_loss": 0.0, "alpha": 0.00393, "reference": 25.0, "rotor_inertia": J}

@@ -54,7 +54,9 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
     Raises:
         BackemfError: the task has gaps, or a table of parts cannot be read.
     """
-    asked = task if isinstance(task, Task) else task_of_log(task) if isinstance(task, Log) else Task.read(task)
+    asked = (
+        task if isinstance(task, Task) else task_of_log(task) if isinstance(task, Log) else Task.read(task)
+    )
     options.say("reading parts", 0.0)
     motors, gears, findings = _parts(asked, options)
     columns = _neglected(motor_columns(motors), gear_columns(gears), options.neglect)
@@ -111,7 +113,9 @@ class _Maker:
     def choice(self, k: int) -> Choice:
         v = self.verdicts
         m, g = int(v.motor[k]), int(v.gear[k])
-        uses, numbers, errors = ({n: float(x[k]) for n, x in one.items()} for one in (v.uses, v.numbers, v.errors))
+        uses, numbers, errors = (
+            {n: float(x[k]) for n, x in one.items()} for one in (v.uses, v.numbers, v.errors)
+        )
         gear = None if g == 0 else self.gears[g - 1]
         numbers["drawn_without_regeneration"] = self.judge.drawn_without_regeneration(m, g)
         bus = self.judge.bus
@@ -127,7 +131,9 @@ def _parts(task: Task, options: SizeOptions) -> tuple[list[MotorPart], list[Gear
     if options.motor is not None:
         kept = [m for m in motors if fnmatch.fnmatch(m.name, options.motor)]
         if not kept:
-            raise InvalidValue(f"motor is {options.motor!r}, which is none of {len(motors)}: see backemf catalog")
+            raise InvalidValue(
+                f"motor is {options.motor!r}, which is none of {len(motors)}: see backemf catalog"
+            )
         motors = kept
     if not motors:
         raise MissingValue("the parts given have no motor; leave out --only-parts to use the catalogue's")
@@ -165,15 +171,20 @@ ANY = "any"
 """Sort of gears that nobody printed."""
 
 
-def _neglected(motors: PartColumns, gears: PartColumns, neglect: Sequence[str]) -> tuple[PartColumns, PartColumns]:
+def _neglected(
+    motors: PartColumns, gears: PartColumns, neglect: Sequence[str]
+) -> tuple[PartColumns, PartColumns]:
     """What is not printed counted as none, where that was asked."""
     entries = {NEGLECTED[word] for word in neglect}
 
     def without(columns: PartColumns, none: Mapping[str, float]) -> PartColumns:
         values = {
-            name: np.where(np.isnan(x), none[name], x) if name in none else x for name, x in columns.values.items()
+            name: np.where(np.isnan(x), none[name], x) if name in none else x
+            for name, x in columns.values.items()
         }
-        return replace(columns, values=values, missing=[tuple(e for e in m if e not in entries) for m in columns.missing])
+        return replace(
+            columns, values=values, missing=[tuple(e for e in m if e not in entries) for m in columns.missing]
+        )
 
     none = {"rotor_inertia": 0.0} if "rotor_inertia" in neglect else {}
     spared = {"inertia": 0.0} if "gear_inertia" in neglect else {}
@@ -187,7 +198,11 @@ def _judged(
     judge: Judge, m: np.ndarray, g: np.ndarray, options: SizeOptions
 ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[str, ...]]]:
     """Combinations of which everything is printed that must be, and what the other parts lack."""
-    gaps = {name: missing for name, missing in zip(judge.motors.names, judge.motors.missing, strict=True) if missing}
+    gaps = {
+        name: missing
+        for name, missing in zip(judge.motors.names, judge.motors.missing, strict=True)
+        if missing
+    }
     free = np.array([name.startswith("any ") for name in judge.gears.names])
     lacking = np.array([bool(x) for x in judge.gears.missing]) & ~free
     gaps |= {n: x for n, x, bad in zip(judge.gears.names, judge.gears.missing, lacking, strict=True) if bad}
@@ -199,7 +214,11 @@ def _judged(
     if options.max_mass is not None:
         mass = judge.motors["mass"][m] + judge.gears["mass"][g]
         unknown = np.isnan(judge.motors["mass"])
-        gaps |= {judge.motors.names[k]: ("mass",) for k in np.flatnonzero(unknown) if judge.motors.names[k] not in gaps}
+        gaps |= {
+            judge.motors.names[k]: ("mass",)
+            for k in np.flatnonzero(unknown)
+            if judge.motors.names[k] not in gaps
+        }
         with np.errstate(invalid="ignore"):
             good &= mass <= options.max_mass
     if not good.any():
@@ -241,7 +260,9 @@ def _cloud(v: Verdicts) -> np.ndarray:
 def _fits_none(alone: Sequence[str]) -> Finding:
     more = f", and {len(alone) - 1} others likewise" if len(alone) > 1 else ""
     text = f"{alone[0]}, which is none of the motors{more}."
-    return finding("gearhead_fits_none", text, "name motors as `backemf size` does, or use a pattern: maxon-*")
+    return finding(
+        "gearhead_fits_none", text, "name motors as `backemf size` does, or use a pattern: maxon-*"
+    )
 
 
 def _verdict_findings(sizing: Sizing, options: SizeOptions) -> Iterator[Finding]:
@@ -262,5 +283,3 @@ def _verdict_findings(sizing: Sizing, options: SizeOptions) -> Iterator[Finding]
         words = ", ".join(word.replace("_", " ") for word in options.neglect)
         text = f"where nobody prints it, {words} counts as none: the choices are better here than they are."
         yield finding("numbers_neglected", text, "measure it (backemf measure) and give it with --parts")
-
-

@@ -42,7 +42,9 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
     """
     task, actuator = judge.task, choice.actuator()
     motors, gears = motor_columns([choice.part]), gear_columns([] if choice.gears is None else [choice.gears])
-    rows = {n: np.nan_to_num(x) if n in SPARED else x for n, x in gears.take(np.array([len(gears) - 1])).items()}
+    rows = {
+        n: np.nan_to_num(x) if n in SPARED else x for n, x in gears.take(np.array([len(gears) - 1])).items()
+    }
     m = motors.take(np.array([0]))
     m["rotor_inertia"] = np.nan_to_num(m["rotor_inertia"])
     r = reduction(m, rows)
