@@ -22,7 +22,14 @@ from ..physics.joint_law import Capability, capability, dry_levels
 from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
-from .mujoco.holding import as_springs, bristle_holds, can_yield, stiff_bristle, stiffest_spring
+from .mujoco.holding import (
+    as_springs,
+    bristle_holds,
+    can_yield,
+    check_at_rest,
+    stiff_bristle,
+    stiffest_spring,
+)
 from .reference_motions import judged_over, motions_of
 from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
@@ -113,11 +120,7 @@ def carry_actuator(
     Raises:
         InvalidValue: the version has no `springyield`, and that was asked for.
     """
-    if request.at_rest == "springyield" and not can_yield(request):
-        raise InvalidValue(
-            f"{request.target} {request.version} has no springyield; expected mujoco@4.0, or"
-            " at_rest='frictionloss'"
-        )
+    check_at_rest(request)
     reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
         asked = request.at_rest == "springyield" and reduced_actuator.friction.name == "coulomb"
@@ -128,18 +131,17 @@ def carry_actuator(
     reference = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
     made, left = reduced_actuator, difference(positions(reduced_actuator, motions), reference)
-    tried: list[RefittedActuator] = []
-    if request.method != "formula" and touched:
-        for candidate in _candidates(reduced_actuator, open_friction, actuator, request):
-            fit = refit(candidate, touched, actuator, request)
-            if candidate is not reduced_actuator:
-                tried += [fit] if bristle_holds(fit.actuator, request, era) else []
-            elif fit.left.rms < BETTER * left.rms:
-                made, left = fit
+    tried, asked = [RefittedActuator(made, left)], request.method != "formula" and bool(touched)
+    for candidate in _candidates(made, open_friction, actuator, request) if asked else ():
+        fit = refit(candidate, touched, actuator, request)
+        if candidate is reduced_actuator:
+            tried[0] = fit if fit.left.rms < BETTER * left.rms else tried[0]
+        elif bristle_holds(fit.actuator, request, era):
+            tried.append(fit)
     if can_yield(request) and open_friction and made.friction.name == "coulomb":
-        springs = as_springs(made, request)
+        springs = as_springs(tried[0].actuator, request)
         tried.append(RefittedActuator(springs, difference(positions(springs, motions), reference)))
-    made, left = _closest([RefittedActuator(made, left), *tried], request, reference, engine)
+    made, left = _closest(tried, request, reference, engine)
     given_account = account(actuator, losses, left, reference, motions, over)
     units = {path: made.unit(path) for path in made.parameters}
     return ReducedActuator(
@@ -166,17 +168,22 @@ def _closest(
         )
     if of_kind or len(tried) == 1:
         return (of_kind or tried)[0]
+    off = _errors(tried, request, reference, engine)
+    best = min(range(len(tried)), key=lambda k: off[k])
+    return tried[best] if off[best] < BETTER * off[0] else tried[0]
+
+
+def _errors(
+    tried: list[RefittedActuator], request: Request, reference: np.ndarray, engine: InEngine | None
+) -> list[float]:
+    """RMS of each candidate [rad or m]: of its file where one can be run, else of what stands in for it."""
     off = [one.left.rms for one in tried]
     if engine is not None:
         ran = [difference(_run_file(engine, one.actuator, reference), reference).rms for one in tried]
-        off = ran if math.isfinite(ran[0]) else off
-    elif can_yield(request):  # what nothing ran is not taken for its stand-in's sake alone
-        off = [
-            v if one.actuator.friction.name != "maxwell-slip" else math.inf
-            for v, one in zip(off, tried, strict=True)
-        ]
-    best = min(range(len(tried)), key=lambda k: off[k])
-    return tried[best] if off[best] < BETTER * off[0] else tried[0]
+        return ran if math.isfinite(ran[0]) else off
+    # what nothing ran is not taken for its stand-in's sake alone
+    springs = [one.actuator.friction.name == "maxwell-slip" for one in tried]
+    return [math.inf if held else v for v, held in zip(off, springs, strict=True)]
 
 
 def _run_file(engine: InEngine, candidate: Actuator, reference: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from ..result import Export, Request, number, request_of, xml_comment
 from ..spec import Filling, TargetLaw, TargetSpec
 from ..template import fill
 from .finding import integrator_finding
-from .holding import Spring, friction_of, hold_lines, read_springs, springs_of, tendon_section
+from .holding import YieldingSpring, friction_of, hold_lines, read_springs, springs_of, tendon_section
 from .run import (
     Adjust,
     check_version,
@@ -51,7 +51,7 @@ class Text(NamedTuple):
     ctrl: dict[str, float]
     """Factor from each target to ctrl, in the order of the inputs."""
     dcmotor: DcMotor
-    springs: tuple[Spring, ...] = ()
+    springs: tuple[YieldingSpring, ...] = ()
 
 
 def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
@@ -155,7 +155,7 @@ def frame(
     element: str,
     load: float,
     top: str = "",
-    springs: Sequence[Spring] = (),
+    springs: Sequence[YieldingSpring] = (),
 ) -> str:
     """The file around an actuator's element.
 
@@ -181,7 +181,7 @@ def frame_fields(
     on_joint: Mapping[str, str],
     element: str,
     load: float,
-    springs: Sequence[Spring] = (),
+    springs: Sequence[YieldingSpring] = (),
 ) -> tuple[str, dict[str, str]]:
     """Options, a stand-in body, the joint, and one for the play of the gears where that is asked for.
 

@@ -531,14 +531,12 @@ def with_states(
     keys = [e for e in model.elements if e.tag == "key" and e.parent == "keyframe"]
     files = apply_edits([*edits, *(_keyframe_edit(e, {}) for e in keys)])
     new = compiled(files)
-    yields = bool(getattr(new, "nplastic", 0))
-    if len(keys) != new.nkey or not (new.na or added or yields):
+    if len(keys) != new.nkey or not (new.na or added or getattr(new, "nplastic", 0)):
         return files, new
     mine = []
     for k, e in enumerate(keys):
         rows = {"act": _activations(old, new, k, replaced), "ctrl": _commands(new, k, added)}
-        if yields:
-            rows["plastic"] = spring_rests(new, k)
+        rows["plastic"] = spring_rests(new, k)
         words = {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
         mine.append(_keyframe_edit(e, words))
     files = apply_edits([*edits, *mine])
