@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BackemfError, InvalidValue
+from ..errors import InvalidValue
 from ..mujoco.actuator_conversion import current_loop, no_place
 from ..mujoco.attributes import motor_limits
 from ..physics import steady
@@ -23,12 +23,15 @@ from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
 from .mujoco.holding import (
+    KINDS,
     as_springs,
     bristle_holds,
     can_yield,
     check_at_rest,
+    held_as_asked,
     stiff_bristle,
     stiffest_spring,
+    wanted_kind,
 )
 from .reference_motions import judged_over, motions_of
 from .result import NOTHING_LOST, Account, Request, changed_numbers
@@ -56,10 +59,6 @@ OF_PEAK = ("friction.static", "friction.stribeck_velocity")
 BETTER = 0.9
 """Other numbers than the closed forms, or a bristle instead of the joint's friction,
 are taken where they leave less than this share of the error."""
-
-
-KINDS = {"coulomb": "frictionloss", "maxwell-slip": "springyield", "lugre": "lugre"}
-"""What holds a joint at rest in a file, for the friction that it is carried as."""
 
 
 ERAS = "3.7 to 3.11 in volts, from 3.12 on in newton-metres"
@@ -123,10 +122,7 @@ def carry_actuator(
     check_at_rest(request)
     reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
-        asked = request.at_rest == "springyield" and reduced_actuator.friction.name == "coulomb"
-        return ReducedActuator(
-            as_springs(reduced_actuator, request) if asked else reduced_actuator, NOTHING_LOST
-        )
+        return ReducedActuator(held_as_asked(reduced_actuator, request), NOTHING_LOST)
     motions, over = motions_of(actuator, request)
     reference = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
@@ -151,7 +147,7 @@ def carry_actuator(
 
 
 InEngine = Callable[[Actuator], np.ndarray]
-"""Positions of a candidate's own file over the motions [rad or m]."""
+"""Positions of a candidate's own file over the motions [rad or m]; not finite where it does not run."""
 
 
 def _closest(
@@ -159,7 +155,7 @@ def _closest(
 ) -> RefittedActuator:
     """The kind of friction that was asked for, or the one whose file moves most like the actuator; the first
     unless another is clearly closer."""
-    wanted = _wanted_kind(request)
+    wanted = wanted_kind(request)
     of_kind = [one for one in tried if KINDS.get(one.actuator.friction.name) == wanted]
     if not of_kind and request.at_rest == "lugre":
         raise InvalidValue(
@@ -179,26 +175,11 @@ def _errors(
     """RMS of each candidate [rad or m]: of its file where one can be run, else of what stands in for it."""
     off = [one.left.rms for one in tried]
     if engine is not None:
-        ran = [difference(_run_file(engine, one.actuator, reference), reference).rms for one in tried]
+        ran = [difference(engine(one.actuator), reference).rms for one in tried]
         return ran if math.isfinite(ran[0]) else off
     # what nothing ran is not taken for its stand-in's sake alone
     springs = [one.actuator.friction.name == "maxwell-slip" for one in tried]
     return [math.inf if held else v for v, held in zip(off, springs, strict=True)]
-
-
-def _run_file(engine: InEngine, candidate: Actuator, reference: np.ndarray) -> np.ndarray:
-    """Where the candidate's file goes; nowhere that is finite if it cannot be run so."""
-    try:
-        return engine(candidate)
-    except BackemfError:
-        return np.full_like(reference, np.nan)
-
-
-def _wanted_kind(request: Request) -> str | None:
-    """What a joint is to be held by; None: whatever is closest."""
-    if request.at_rest != "closest":
-        return request.at_rest
-    return None if request.similar is None else KINDS.get(request.similar.friction.name)
 
 
 def rigid(gearbox: Gearbox) -> Gearbox:
@@ -528,7 +509,7 @@ def _candidates(
     """The joint's own friction, and a bristle that this time step can hold."""
     if not open_friction or not reduced.friction.dry:
         return [reduced]
-    wanted = _wanted_kind(request)
+    wanted = wanted_kind(request)
     if wanted not in (None, "lugre"):
         return [reduced]
     able = capability(actuator, request.amplitude)

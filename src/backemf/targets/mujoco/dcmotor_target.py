@@ -3,14 +3,14 @@ and back from any model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InvalidValue, MissingValue
+from ...errors import BackemfError, InvalidValue, MissingValue
 from ...mujoco.actuator_conversion import AsDcMotor, from_actuator, to_actuator
 from ...mujoco.arrays import dcmotors, load_mujoco, place
 from ...mujoco.attributes import DcMotorAttributes
@@ -84,16 +84,23 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
 
 
 def _positions_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> np.ndarray:
-    """The file of a candidate run by the installed MuJoCo over the motions that an export is judged over."""
-    check_version(request.version)
-    found, tuned = [], with_settings(candidate)
+    """The file of a candidate run by the installed MuJoCo over the motions that an export is judged over;
+    nothing that is finite where it does not run."""
+    try:
+        check_version(request.version)
+        return np.concatenate([*_runs_of_file(candidate, actuator, request)])
+    except BackemfError:
+        return np.full(1, np.nan)
+
+
+def _runs_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> Iterator[np.ndarray]:
+    tuned = with_settings(candidate)
     for motion in motions_of(actuator, request)[0]:
         made = parts(behind_gear(tuned(motion.settings), request), request.version, request.timestep)
         element = _element(request, made)
         text = frame(request, actuator, made.joint, element, 1.0, springs=made.springs)
         case = make_case(motion, made.ctrl, request.timestep, actuator.motion)
-        found.append(np.interp(motion.time, case.moments, run({"file": text}, request.joint, case)))
-    return np.concatenate(found)
+        yield np.interp(motion.time, case.moments, run({"file": text}, request.joint, case))
 
 
 def behind_gear(actuator: Actuator, request: Request) -> Actuator:

@@ -48,6 +48,9 @@ YIELDS_FROM = (4, 0)
 DAMPED = 0.8
 """Share of the drive's damping that a bristle's explicit step may take up."""
 
+KINDS = {"coulomb": "frictionloss", "maxwell-slip": "springyield", "lugre": "lugre"}
+"""What holds a joint at rest in a file, for the friction that it is carried as."""
+
 
 class YieldingSpring(NamedTuple):
     """A fixed tendon of one joint that yields: friction that holds without creep."""
@@ -117,9 +120,22 @@ def tendon_section(springs: Sequence[YieldingSpring], joint: str) -> str:
     return f"<tendon>{inside}\n  </tendon>"
 
 
+def wanted_kind(request: Request) -> str | None:
+    """What a joint is to be held by; None: whatever is closest."""
+    if request.at_rest != "closest":
+        return request.at_rest
+    return None if request.similar is None else KINDS.get(request.similar.friction.name)
+
+
 def can_yield(request: Request) -> bool:
     """Whether the target has springs that yield."""
     return request.target == "mujoco" and release(request.version) >= YIELDS_FROM
+
+
+def held_as_asked(actuator: Actuator, request: Request) -> Actuator:
+    """An actuator that nothing is lost of, its Coulomb friction as springs where those were asked for."""
+    asked = request.at_rest == "springyield" and actuator.friction.name == "coulomb"
+    return as_springs(actuator, request) if asked else actuator
 
 
 def check_at_rest(request: Request) -> None:
