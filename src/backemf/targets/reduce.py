@@ -441,7 +441,7 @@ def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
         yield Loss("friction.stribeck_exponent", "2 in the engine", True, "friction")
     if len(friction.bristles) > 1 and can_yield(request):
         most = stiffest_spring(actuator, request)
-        if friction.stiffness > most:
+        if own["friction.stiffness"] > most:
             text = f"springs of {most:.4g} N m/rad together, the stiffest that the time step holds"
             yield Loss("friction.stiffness", text, True)
     elif len(friction.bristles) > 1:
@@ -461,7 +461,7 @@ def _engine_friction(now: Actuator, given: Actuator, request: Request) -> Actuat
     if not friction.bristle:
         return replace(now, friction=Coulomb(**drag, coulomb=moving))
     if len(friction.bristles) > 1 and can_yield(request):
-        stiffness = min(friction.stiffness, stiffest_spring(given, request))
+        stiffness = min(given.parameters["friction.stiffness"], stiffest_spring(given, request))
         softening = given.parameters["friction.softening"]
         springs = MaxwellSlip(**drag, coulomb=friction.moving, stiffness=stiffness, softening=softening)
         return replace(now, friction=springs)

@@ -325,7 +325,7 @@ def into_usd(exports: Mapping[str, Export], path: Path | str) -> LayeredStage:
         instance = "linear" if motion == "linear" else "angular"
         where, before = prim.GetPath(), pxr.UsdPhysics.DriveAPI(prim, instance).GetStiffnessAttr().Get()
         _author_drive(pxr, drives.GetPrimAtPath(where), instance, drive_attributes(export.numbers, motion))
-        off = dict.fromkeys(("stiffness", "damping"), 0.0)
+        off: dict[str, float] = {"stiffness": 0.0, "damping": 0.0}
         _author_drive(pxr, actuators.GetPrimAtPath(where), instance, off)
         _author_actuator(pxr, actuators, where, export)
         was = f"drive of {before:g}" if before else "no drive"
