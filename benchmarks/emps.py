@@ -10,6 +10,7 @@ force, and the closed loop simulated with its result. Ours never sees the force;
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -63,7 +64,7 @@ def row(log: be.Log, drive: dict) -> dict[str, float]:
     seen: dict[str, Any] = {name: log[name] for name in ("position", "position_target")}
     moved = be.log("emps", log.time, **seen, bench=be.bench.FreeShaft(), motion="linear")
     begun = time.process_time()
-    fit = be.fit(axis(**drive), [moved], free_paths=[*FREE], n_starts=1)
+    fit = be.fit(axis(**drive), [moved], free_paths=[*FREE], n_starts=1, bands=False)
     off = predict(fit, moved) - log["position"]
     numbers = {name: fit.parameters[path].value for path, name in FREE.items()}
     numbers |= {f"{name} +-": 1.96 * fit.parameters[path].error for path, name in FREE.items()}
@@ -73,6 +74,21 @@ def row(log: be.Log, drive: dict) -> dict[str, float]:
         "force error [%]": 100 * force_error(log, fit.actuator),
         "CPU [s]": time.process_time() - begun,
     }
+
+
+def parts(log: be.Log, n: int = 3) -> dict[str, dict[str, float]]:
+    """The same from each of some parts of the run alone, and how many errors the farthest two are apart."""
+    drive, edges, found = LOOPS["as published: 1 kHz, velocity over two periods"], log.time[[0, -1]], {}
+    cuts = np.linspace(*edges, n + 1)
+    for k in range(n):
+        one = row(log.between(cuts[k], cuts[k + 1]), drive)
+        found[f"part {k + 1} of {n}, as published"] = one
+    apart = {}
+    for name in FREE.values():
+        pairs = itertools.combinations(found.values(), 2)
+        z = [abs(a[name] - b[name]) * 1.96 / np.hypot(a[f"{name} +-"], b[f"{name} +-"]) for a, b in pairs]
+        apart[name] = max(z)
+    return found | {f"the farthest two of {n}, in their errors": apart}
 
 
 def rows(folder: Path) -> dict[str, dict[str, float]]:
@@ -87,7 +103,7 @@ def rows(folder: Path) -> dict[str, dict[str, float]]:
         "offset [N]": -classic["offset"],
         "force error [%]": 100 * classic["force_error"],
     }
-    return found | {name: row(log, drive) for name, drive in LOOPS.items()}
+    return found | {name: row(log, drive) for name, drive in LOOPS.items()} | parts(log)
 
 
 def main() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 import backemf as be
 from backemf.identify.fit import bench_plant, find_optimum, make_fit
@@ -168,33 +168,58 @@ def _wider(fit: be.Fit) -> float:
 
 
 def rigs(folder: Path, friction: str = "m4") -> list[dict]:
-    """The same servo on four rigs, each fitted alone: whether they agree within their errors."""
-    sheet, logs = be.Datasheet.read("sts3032"), be.read(str(folder / "sts3032" / "*.json"))
-    groups: dict[tuple, list[be.Log]] = {}
+    """The same servo fitted to parts of its recordings that share nothing: whether they agree within their
+    errors, and how wide these are beside what the parts' scatter needs."""
+    logs = be.read(str(folder / "sts3032" / "*.json"))
+    by_rig: dict[tuple, list[be.Log]] = {}
     for log in logs:
-        groups.setdefault((_pendulum(log).mass, _length(log)), []).append(log)
-    fits = {
-        rig: be.fit(sheet.actuator(), some, friction=friction, prior=sheet, n_starts=2)
-        for rig, some in groups.items()
-    }
-    z, z_if_right = [], []
-    for a, b in itertools.combinations(fits.values(), 2):
+        by_rig.setdefault((_pendulum(log).mass, _length(log)), []).append(log)
+    alone = [fit_part(some, friction) for some in by_rig.values()]
+    two = [[*a, *b] for a, b in itertools.combinations(by_rig.values(), 2)]
+    halves = [fit_part(some, friction) for some in two]
+    thirds = [fit_part(logs[k::3], friction) for k in range(3)]
+    return [
+        agreement("four rigs, each alone", friction, itertools.combinations(alone, 2)),
+        agreement("two rigs and the two others", friction, zip(halves[:3], halves[:2:-1], strict=True)),
+        agreement("every third log", friction, itertools.combinations(thirds, 2)),
+    ]
+
+
+def fit_part(logs: Sequence[be.Log], friction: str) -> be.Fit:
+    """An STS3032 fitted to some of its recordings, as its sheet begins it."""
+    sheet = be.Datasheet.read("sts3032")
+    return be.fit(sheet.actuator(), logs, friction=friction, prior=sheet, n_starts=2, bands=False)
+
+
+def agreement(parts: str, friction: str, pairs: Iterable[tuple[be.Fit, be.Fit]]) -> dict:
+    """How fits of separate recordings agree, number by number.
+
+    Args:
+        parts: what they were fitted to, in words.
+        friction: their model.
+        pairs: of fits that share no recording.
+    """
+    z: dict[str, list[float]] = {}
+    z_if_right, fits = [], {}
+    for a, b in pairs:
+        fits |= {id(a): a, id(b): b}
         for path, p in a.parameters.items():
             q = b.parameters[path]
-            z.append(abs(p.value - q.value) / np.hypot(p.error, q.error))
+            z.setdefault(path, []).append(abs(p.value - q.value) / np.hypot(p.error, q.error))
             z_if_right.append(abs(p.value - q.value) / np.hypot(p.error_if_right or 0, q.error_if_right or 0))
-    return [
-        {
-            "friction": friction,
-            "rigs": len(fits),
-            "comparisons": len(z),
-            "within_two_errors": int(np.sum(np.array(z) <= 2)),
-            "within_two_errors_if_right": int(np.sum(np.array(z_if_right) <= 2)),
-            "median_error_over_error_if_right": float(np.median([_wider(f) for f in fits.values()])),
-            "fitted_mrad": [1e3 * f.training_mae for f in fits.values()],
-            "cpu_s": sum(f.cpu_s for f in fits.values()),
-        }
-    ]
+    every = np.concatenate([*z.values()])
+    return {
+        "fitted_to": parts,
+        "friction": friction,
+        "comparisons": len(every),
+        "within_two_errors": int(np.sum(every <= 2)),
+        "within_two_errors_if_right": int(np.sum(np.array(z_if_right) <= 2)),
+        "rms_z": float(np.sqrt(np.mean(every**2))),
+        "median_width_over_needed": float(norm.ppf(0.75) / np.median(every)),
+        "median_error_over_error_if_right": float(np.median([_wider(f) for f in fits.values()])),
+        "beyond": {path: [round(v, 1) for v in one] for path, one in z.items() if max(one) > 2},
+        "cpu_s": sum(f.cpu_s for f in fits.values()),
+    }
 
 
 def sg90(folder: Path) -> list[dict]:

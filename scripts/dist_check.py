@@ -2,6 +2,7 @@
 the README's first Python example runs.
 
 python -m build && python scripts/dist_check.py    what `make dist` does
+python scripts/dist_check.py --tag v1.2.3          only whether a tag, the version, changes and citation agree
 """
 
 from __future__ import annotations
@@ -17,6 +18,45 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+RELEASE = re.compile(r"^## (\S+), (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
+"""Heading of a release in CHANGELOG.md: its version and its day."""
+
+
+def disagreements(tag: str | None = None, root: Path = ROOT) -> list[str]:
+    """What does not say the same release: the newest in CHANGELOG.md, CITATION.cff, `__version__`, a tag.
+
+    Args:
+        tag: such as v1.2.3; without one, only the files are compared.
+        root: of the repository.
+
+    Returns:
+        A sentence for each that differs.
+    """
+    version = re.search(
+        r'^__version__ = "(.+)"$', (root / "src/backemf/__init__.py").read_text(), re.MULTILINE
+    )
+    release = RELEASE.search((root / "CHANGELOG.md").read_text(encoding="utf-8"))
+    if version is None or release is None:
+        return [
+            "src/backemf/__init__.py has no __version__, or CHANGELOG.md no heading '## 1.2.3, 2026-01-31'"
+        ]
+    cited = dict(
+        re.findall(r"^(version|date-released): (\S+)$", (root / "CITATION.cff").read_text(), re.MULTILINE)
+    )
+    said = {
+        "CHANGELOG.md": (release[1], version[1]),
+        "CITATION.cff": (cited.get("version"), version[1]),
+        "the date in CITATION.cff": (cited.get("date-released"), release[2]),
+    }
+    if tag is not None:
+        said["the tag"] = (tag, f"v{version[1]}")
+    return [
+        f"{place} says {given}; expected {wanted}"
+        for place, (given, wanted) in said.items()
+        if given != wanted
+    ]
 
 
 def newest(folder: Path, pattern: str) -> Path:
@@ -63,7 +103,12 @@ def main() -> int:
     parser.add_argument(
         "--environment", type=Path, default=ROOT / "build" / "dist-env", help="made anew each time"
     )
+    parser.add_argument("--tag", help="a tag to be published, such as v1.2.3; nothing is installed")
     asked = parser.parse_args()
+    differences = disagreements(asked.tag)
+    if differences or asked.tag:
+        print("\n".join(differences) or f"{asked.tag}: version, changes and citation agree")
+        return 1 if differences else 0
     wheel = newest(asked.dist, "backemf-*.whl").resolve()
     missing = left_out(wheel)
     if missing:

@@ -20,6 +20,7 @@ from backemf.physics.drive import DRIVES
 from backemf.physics.friction import FRICTIONS
 from backemf.planning import example_servo as bench_story
 
+from .browser import started
 from .film.benches import needs_renderer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -298,6 +299,35 @@ def test_the_functions_named_beside_the_equations_exist():
     assert len(found) > 40
     for owner, function in found:
         assert callable(getattr(rooms[owner], function)), f"{owner}.{function}"
+
+
+@pytest.mark.slow
+def test_a_browser_draws_the_equations_without_the_network(tmp_path):
+    """The page of the model as it is built: every equation is drawn, in the font that comes with the site."""
+    page = ROOT / "docs" / "model.md"
+    (tmp_path / "index.md").write_text("# Pages\n\n```{toctree}\nmodel\n```\n", encoding="utf-8")
+    shutil.copy(page, tmp_path)
+    built = [sys.executable, "-m", "sphinx", "-q", "-c", str(ROOT / "docs"), tmp_path, tmp_path / "site"]
+    done = subprocess.run(built, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "what is meant by" not in done.stderr
+    asked: list[str] = []
+    with started() as browser:
+        shown = browser.new_page()
+        shown.on("request", lambda one: asked.append(one.url))
+        shown.goto((tmp_path / "site" / "model.html").as_uri())
+        n, heights, fonts, text = shown.evaluate(
+            "document.fonts.ready.then(() => [document.querySelectorAll('math').length,"
+            " [...document.querySelectorAll('mfrac')].map(f => [...f.children].map(c =>"
+            "   c.getBoundingClientRect()).map(b => [b.top, b.bottom])),"
+            " [...document.fonts].map(f => f.status), document.querySelector('article').innerText])"
+        )
+    assert n == len(re.findall(r"\$\$.+?\$\$|\$.+?\$", prose(page), re.DOTALL)) > 100
+    assert len(heights) > 10
+    assert all(above[0] < above[1] <= below[0] + 1 for above, below in heights)  # in pixels
+    assert fonts == ["loaded"]
+    assert "$" not in text
+    assert all(url.startswith("file:") for url in asked)
 
 
 def test_generated_parts_are_current():

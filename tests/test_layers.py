@@ -13,6 +13,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "backemf"
 BASE = {
     *("errors", "registry", "findings", "finding_codes", "units", "tables", "files", "statistics", "figure"),
+    "bounds",
     "options",
     "signal",
 }
@@ -35,7 +36,8 @@ WITHIN_BASE = {
     "files": {"errors"},
     "units": {"errors"},
     "figure": {"findings"},
-    "options": {"errors"},
+    "bounds": {"errors"},
+    "options": {"errors", "bounds"},
     "signal": {"errors", "units"},
 }
 

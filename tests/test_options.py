@@ -37,7 +37,14 @@ VALUES: dict[str, Any] = {
     **{"on": "gpu", "share": ["nonsense"], "firmware": "no-such", "gains": (1.0, 2.0), "joints": ["elbow"]},
     **{"integrator": "Euler", "spread": object(), "unknown": {"knee": ["motor.inductance"]}},
     **{"joint": "elbow", "posture": {"elbow": 1.0}, "baud": 9600, "interface": "slcan"},
-    **{"bam_name": "mx106", "q_offset": 0.1, "table": 0.0, "draws": "bands", "coupling": {"a": {"b": 1.0}}},
+    **{
+        "bam_name": "mx106",
+        "q_offset": 0.1,
+        "table": 0.0,
+        "draws": "bands",
+        "at_rest": "lugre",
+        "coupling": {"a": {"b": 1.0}},
+    },
 }
 
 
@@ -165,7 +172,7 @@ def test_an_option_of_export_is_refused_where_it_does_not_apply(name, tmp_path):
     model = tmp_path / "arm.xml"
     model.write_text("<mujoco/>")
     into = {} if name == "unknown" else {"into": model}
-    target = "urdf" if name in ("unknown", "spread", "backlash") else "mujoco"
+    target = "urdf" if name in ("unknown", "spread", "backlash", "at_rest") else "mujoco"
     given = {name: other(ExportOptions, name)}
     with pytest.raises(
         InvalidValue, match=f"{name} is .*, and this is an export to {target}.*; it applies to"
@@ -215,7 +222,7 @@ def test_every_option_is_a_sentence_and_known_to_json(kind):
     "words",
     [
         *("--plot fit.png", "--only motor.resistance", "--starts 3", "--on gpu", "--apply"),
-        *("--bench pendulum", "--set drive.supply=7V", "--command step"),
+        *("--bench pendulum", "--command step"),
     ],
 )
 def test_the_command_line_refuses_what_a_robot_has_no_use_for(words, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Nouns and verbs in the order of the flow; each is loaded from its room when first used.
 _ROOMS: dict[str, tuple[str, ...]] = {

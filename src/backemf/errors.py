@@ -22,17 +22,20 @@ MANY = 40
 class UnknownName(BackemfError, ValueError):
     """A name that does not exist; the text lists the nearest and the valid ones, or of many the nearest."""
 
-    def __init__(self, kind: str, given: object, valid: Iterable[str], listed_by: str = ""):
+    def __init__(
+        self, kind: str, given: object, valid: Iterable[str], listed_by: str = "", *, listed: int = MANY
+    ):
         """Args:
         kind: what it is the name of: "part".
         given: the name.
         valid: names that exist.
         listed_by: what lists all of them, where they are many: "`backemf catalog`".
+        listed: how many names are listed whole.
         """
         names = sorted(valid)
         longer = [name for name in names if len(str(given)) > 2 and name.startswith(str(given))]
         near = longer[:4] or difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
-        many = len(names) > MANY
+        many = len(names) > listed
         of = f"of {len(names)} the nearest are" if many else "valid"
         hint = f"; did you mean {' or '.join(map(repr, near))}? {of.capitalize()}" if near else f"; {of}"
         if many:

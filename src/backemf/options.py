@@ -34,6 +34,7 @@ from typing import (
     overload,
 )
 
+from .bounds import outside
 from .errors import InvalidValue
 
 A = TypeVar("A")
@@ -164,6 +165,9 @@ def option(
             **{"cli": cli, "more": more, "least": least, "typed": typed, "writes": writes, "unit": unit},
         },
     )
+
+
+OUTSIDE_HELP = "Let a model include files from outside its own folder."
 
 
 def option_of(kind: type[Any], name: str, **changes: Any) -> Any:
@@ -336,7 +340,9 @@ class Takes(Generic[P, O]):
                     near = difflib.get_close_matches(word, words, n=1)
                     hint = f"; did you mean {near[0]}?" if near else f"; it takes {', '.join(sorted(words))}"
                     raise TypeError(f"{name}() got an unexpected keyword argument {word!r}{hint}")
-            return run(**first, options=kind(**given))
+            made = kind(**given)
+            with outside(getattr(made, "allow_outside", False)):
+                return run(**first, options=made)
 
         functools.update_wrapper(verb, run)
         del verb.__wrapped__  # type: ignore[attr-defined]  # its signature is another

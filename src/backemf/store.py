@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .bounds import json_of
 from .codec import Noun as Noun, StoreError as StoreError, load as load, plain as plain
 from .files import write_all
 
@@ -65,7 +66,7 @@ def write_json(content: dict[str, Any], path: Path | str, *, force: bool = False
 def read_json(path: Path | str) -> dict[str, Any]:
     """A stored file of a version this release knows."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json_of(path)
     except FileNotFoundError:
         raise StoreError(f"there is no file {str(path)!r}") from None
     except (OSError, ValueError, RecursionError) as error:

@@ -126,7 +126,8 @@ def _render(
     grid.add_row(*(Rule(characters="-", style="") for _ in header))
     for row in cells:
         grid.add_row(*(Text(cell) for cell in row))
-    console = Console(file=io.StringIO(), width=sum(widths) + 2 * len(widths), color_system=None)
+    wide = sum(widths) + 2 * len(widths)
+    console = Console(file=io.StringIO(), width=wide, color_system=None, force_jupyter=False)
     with console.capture() as captured:
         console.print(grid)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -42,7 +42,7 @@ _SIGNS = {
 # Words that pint spells otherwise. A mass times a length stands for a torque where one is expected.
 _WORDS = {
     **dict.fromkeys(("rpm", "min-1"), "revolutions_per_minute"),
-    **dict.fromkeys(("rev", "turn"), "revolution"),
+    **dict.fromkeys(("rev", "turn", "rot", "rotation", "rotations", "r"), "revolution"),
     **dict.fromkeys(("Ohm", "ohms", "Ohms"), "ohm"),
     **dict.fromkeys(("Volt", "volts", "Vdc", "VDC"), "volt"),
     **dict.fromkeys(("Amp", "amps"), "ampere"),
@@ -51,7 +51,14 @@ _WORDS = {
     **{"Nm": "(N*m)", "mNm": "(mN*m)", "uNm": "(uN*m)", "kNm": "(kN*m)", "Ncm": "(N*cm)", "Nmm": "(N*mm)"},
     **{"kgcm": "(kg*cm)", "kgfcm": "(kilogram_force*cm)", "gcm": "(g*cm)", "gcm2": "(g*cm**2)"},
     **{"ozin": "(ounce*inch)", "lbin": "(pound*inch)", "inlb": "(inch*pound)", "ftlb": "(foot*pound)"},
-    **{"kgf": "kilogram_force", "gf": "gram_force", "ozf": "force_ounce", "oz": "ounce", "in": "inch"},
+    **{
+        "kgf": "kilogram_force",
+        "kp": "kilogram_force",
+        "gf": "gram_force",
+        "ozf": "force_ounce",
+        "oz": "ounce",
+        "in": "inch",
+    },
     **{"krpm": "(1000*revolutions_per_minute)", "sec": "second", "min": "minute", "rads": "radian"},
     **{"mohm": "milliohm", "kohm": "kiloohm", "K": "kelvin", "J": "joule", "g": "gram", "%": "percent"},
 }
@@ -291,7 +298,7 @@ def _weighs(spelled: str, unit: str) -> bool:
     return not _RECIPROCAL_SPEED.match(spelled) and _ratio(_plain(spelled), unit, spelled, "the unit")[1]
 
 
-_ANGULAR = re.compile(r"rad|deg|rev|turn|rpm|rps|arc|min-1|cycle")
+_ANGULAR = re.compile(r"rad|deg|rev|rot|turn|rpm|rps|arc|min-1|cycle|^r/")
 
 
 def factor(spelled: str, unit: str, entry: str, text: str = "") -> float:
@@ -460,6 +467,7 @@ _KINDS = {
     "rad/s^2": ("an angular acceleration", "rad/s^2"),
     "N": ("a force", "N"),
     "Hz": ("a frequency", "Hz"),
+    "A s": ("a charge", "mAh"),
     "N m/rad": ("a stiffness", "N*m/rad"),
 }
 

@@ -99,6 +99,11 @@ def test_numbers_go_into_a_file(tmp_path):
         (("mx-106/m6", "-o", "a.bmp"), "expected one of .png, .svg, .pdf, .html"),
         (("mx-106/m6", "-w", "hysteresis", "--json"), "has no bristle"),
         (("mx-106/m6", "-w", "torque", "--json"), "unknown figure 'torque'; did you mean"),
+        (
+            ("stribeck", "mx-106/m6", "--json"),
+            "unknown part 'stribeck'.*what can be drawn of a part: torque-s",
+        ),
+        (("friction", "--json"), "friction of what?"),
         (("mx-106/m6", "--inertia", "-1", "--json"), "--inertia is -1; expected at least 0"),
         (("mx-106/m6", "--control", "voltage", "--json"), "control"),
     ],
@@ -108,6 +113,13 @@ def test_what_cannot_be_done_says_why(words, error, tmp_path, monkeypatch):
     with pytest.raises((InvalidValue, MissingValue, BackemfError), match=error):
         run(*words)
     assert not list(tmp_path.iterdir())
+
+
+def test_one_equation_is_one_command():
+    """Its name stands before the source, however its words are joined."""
+    (one,) = panels("torque_speed", "mx-106/m6")
+    assert [one] == panels("mx-106/m6", "--what", "torque-speed")
+    assert all("friction" in panel["title"].lower() for panel in panels("friction", "mx-106/m6", "mx-64/m6"))
 
 
 def test_findings_of_a_part_are_told():

@@ -381,7 +381,7 @@ def test_gears_that_turn_the_other_way_run_as_backemf_does(law, target):
 
 def test_several_springs_become_one_bristle_and_that_is_said():
     springs = be.friction.MaxwellSlip(coulomb=0.1, stiffness=200.0, viscous=0.1)
-    made = export(be.Actuator(motor=STRONG, friction=springs, drive=SERVO), "mujoco", method="formula")
+    made = export(be.Actuator(motor=STRONG, friction=springs, drive=SERVO), "mujoco@3.17", method="formula")
     (effect,) = made.approximated
     assert effect.path == "friction.softening"
     assert effect.error > 0

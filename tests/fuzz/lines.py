@@ -508,7 +508,7 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("conform", "steps"): (*COUNTS, "20000"),
     ("fleet run", "starts"): (*COUNTS[:-1], "20"),
     ("fleet simulate", "units"): COUNTS[:-1],
-    **{("fleet run", name): (*WORDS, "moon://x", "dask:", "ray", "gpu") for name in ("on", "by")},
+    **{("fleet run", name): (*WORDS, "moon://x", "dask:", "ray://x", "gpu") for name in ("on", "by")},
     ("fleet retry", "on"): (*WORDS, "moon://x"),
     ("fleet population", "sheet"): OUTPUTS,
     ("fit", "starts"): (*COUNTS[:-1], "20"),
@@ -531,6 +531,7 @@ SWITCHES = (
     "exports",
     "apply",
     "in_place",
+    "allow_outside",
 )
 NAMEPLATE = ("--voltage", "12 V", "--stall-current", "2.7 A", "--no-load-speed", "45 rpm")
 RIG = ("--bench", "pendulum,mass=0.5,length=0.1")

@@ -208,6 +208,13 @@ def mcap() -> bytes:
     return out.getvalue()
 
 
+def db3(folder: Path) -> bytes:
+    from ..data.readers.bags import state, write_db3
+
+    messages = [state(float(t), ["knee"], [float(t)]) for t in T]
+    return write_db3(folder / "seed.db3", messages, stored=True).read_bytes()
+
+
 def wpilib(folder: Path) -> bytes:
     logged = {"sysid-test-state-arm": ("string", "", [(1.0, "quasistatic-forward"), (2.0, "none")])}
     for name, unit in (
@@ -309,6 +316,7 @@ def seeds(folder: Path) -> dict[str, tuple[str, bytes]]:
         "parquet": ("log.parquet", parquet()),
         "lerobot": ("set/data/chunk-000/file-000.parquet", episodes()),
         "mcap": ("log.mcap", mcap()),
+        "db3": ("log.db3", db3(folder)),
         "wpilog": ("log.wpilog", wpilib(folder)),
         "actuator": ("actuator.json", stored(folder, servo())),
         "fit": ("fit.json", fit(folder)),

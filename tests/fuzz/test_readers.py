@@ -33,6 +33,7 @@ FORMATS = (
     "lerobot",
     "lerobot facts",
     "mcap",
+    "db3",
     "mapping",
     "sheet",
     "actuator",

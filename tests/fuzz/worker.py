@@ -54,9 +54,9 @@ def openers() -> dict[str, Any]:
 
     def runs(reader: Any) -> Any:
         def first(path: Path) -> None:
+            read(path)
             for recording in reader.entries(path):
                 to_log(recording)
-            read(path)
 
         return first
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from backemf.identify.parameters import FreeParameters, Parameter
+from backemf.identify.prepared_log import Blocks
 from backemf.identify.problem import Problem
-from backemf.identify.start_states import Blocks
 
 
 def numbers(

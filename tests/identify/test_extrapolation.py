@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.extrapolation import demands_of, extrapolations, of_benches
+from backemf.identify.holdout import demands_of, extrapolations, of_benches
 
 T = 0.005 * np.arange(800)
 

@@ -456,15 +456,29 @@ def test_command_line_by_current(tmp_path):
 def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_input():
     arm = characterize(noisy(gravity=(0.0, 0.3, -0.1)), "arm", settling_time=0.8, step=0.5)
     titles = [panel.title for panel in figure_of(arm).panels]
-    assert len(titles) == 2 * 4 + 2 * 3
+    assert len(titles) == 2 * 4 + 2 + 2 * 3
     assert titles[0] == "quasistatic, forward"
     assert titles[1].startswith("measured less predicted, rms 0.00")
     assert titles[-2].startswith("settling step: kP")
     assert "settles in 0.7" in titles[-2]
     assert "friction holds it off" in titles[-4]
     assert (
-        len(figure_of(characterize(noisy()[2:], "simple")).panels) == 4
-    )  # nothing is determined, so there is no loop to show
+        len(figure_of(characterize(noisy()[2:], "simple")).panels) == 5
+    )  # nothing is determined, so there is no line and no loop to show
+
+
+def test_the_line_of_ks_and_kv_goes_through_what_the_slow_tests_measured():
+    """What is left of the input is kS sgn(v) + kV v of the simulated arm."""
+    kS, kV, _ = WEAK
+    arm = characterize(noisy(gravity=(0.0, 0.3, -0.1)), "arm")
+    *dots, line = next(p for p in figure_of(arm).panels if p.title.startswith("slow tests")).lines
+    v, taken = (np.concatenate([d[k] for d in ([c.x, c.y] for c in dots)]) for k in (0, 1))
+    fast = np.abs(v) > 0.3 * np.max(np.abs(v))
+    left = (taken - kS * np.sign(v) - kV * v)[fast]
+    assert (
+        abs(np.mean(left)) < 0.01 > abs(np.polyfit(v[fast], left, 1)[0])
+    )  # V, of 1 to 3: noise averages out
+    np.testing.assert_allclose(line.y, kS * np.sign(line.x) + kV * line.x, atol=0.02)
 
 
 def test_position_alone_is_enough():

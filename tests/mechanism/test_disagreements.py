@@ -126,3 +126,23 @@ def test_what_no_gains_explain_widens_every_interval():
     for name in ("kS", "kV"):
         wide, narrow = (m.gains[name].high - m.gains[name].low for m in (odd, plain))
         assert wide > 5 * narrow
+
+
+@pytest.mark.parametrize("crossed", [False, True])
+def test_a_motor_that_turns_against_its_partner_is_turned_round(crossed):
+    """Mounted the other way round (input and motion mirrored), or only its sensor wired so: without that the
+    weight of an elevator cancels."""
+    gains, weight = (0.25, 9.0, 0.35), (0.6, 0.0, 0.0)
+    runs = []
+    for test in TESTS:
+        t, u, p, v = record(test, gains, weight, dt=0.02, T=3.0, slow=1.0, step=5.0)
+        runs.append(replace(make_run(test, t, u, p, v), name=f"{test} left (log 1)"))
+        other = (t, u if crossed else -u, -p, -v)
+        runs.append(replace(make_run(test, *other), name=f"{test} right (log 1)"))
+    measured = characterize(runs, "elevator", units="meters")
+    said = {f.code: f.text for f in measured.findings}
+    assert said["inverted"].startswith("of right ")
+    assert ("input" in said["inverted"]) is not crossed
+    assert "test_direction" not in said
+    for name, truth in zip(("kS", "kV", "kA", "kG"), (*gains, weight[0]), strict=True):
+        assert measured[name] == pytest.approx(truth, rel=0.02)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 import pytest
 
-from backemf.errors import MissingValue
+from backemf.apps.cli.command_builder import from_data
+from backemf.datasheets.parts import sheet
+from backemf.errors import BackemfError, InvalidValue, MissingValue
 from backemf.kits.frc.characterization import Characterization, FeedforwardGain
+from backemf.kits.frc.commands import CHARACTERIZE
 from backemf.kits.frc.mechanism_constants import physics, theoretical
+from backemf.kits.frc.trials import TESTS
+from backemf.kits.frc.wpilog import write_wpilog
 from backemf.physics.motor import Motor
+
+from ..cli.runner import runner
+from .test_characterize import record
 
 MOTOR = Motor(resistance=0.1, torque_constant=0.02, rotor_inertia=1e-5)
 HOW = {"ratio": 20.0, "n_motors": 2}
@@ -126,3 +137,64 @@ def test_gains_to_expect(units):
     assert tuple(amperes) == pytest.approx((0.9 / 0.8, 0.05 / 0.8 * size, 0.108 / 0.8 * size), rel=1e-6)
     plain = theoretical(MOTOR, ratio=20.0, inertia=0.1)
     assert tuple(plain) == pytest.approx((0.0, 0.4, 0.104 / 4), rel=1e-6)
+
+
+@pytest.fixture(scope="module")
+def elevator(tmp_path_factory):
+    """Tests of an elevator of 12 kg on a drum of 44.5 mm behind a NEO and 9:1, as a WPILOG in metres and as
+    SysId's JSON in inches, whose encoder counts turns of the drum."""
+    folder, neo = tmp_path_factory.mktemp("elevator"), sheet("neo").actuator(control="voltage").motor
+    radius, force = 0.5 * 0.0445, neo.torque_constant * 9.0 / (0.5 * 0.0445)  # of an ampere at the drum [N]
+    kV, kA = neo.torque_constant * 9.0 / radius, neo.resistance * 12.0 / force
+    logged: dict = {"sysid-test-state-lift": ("string", "", []), "voltage-m-lift": ("double", "", [])}
+    logged |= {
+        "position-m-lift": ("double", "Meter", []),
+        "velocity-m-lift": ("double", "Meter per Second", []),
+    }
+    keys = ("slow-forward", "slow-backward", "fast-forward", "fast-backward")
+    inches = math.pi * 44.5 / 25.4  # a turn
+    content: dict = {"sysid": True, "test": "Elevator", "units": "Inches", "unitsPerRotation": inches}
+    for k, (test, key) in enumerate(zip(TESTS, keys, strict=True)):
+        t, u, p, v = record(test, (0.3, kV, kA), (0.5, 0.0, 0.0), dt=0.01, T=3.0, slow=1.0, step=6.0)
+        logged["sysid-test-state-lift"][2].extend(
+            [(10.0 * k + x, test) for x in t] + [(10.0 * k + 3.0, "none")]
+        )
+        for name, values in (("voltage", u), ("position", p), ("velocity", v)):
+            logged[f"{name}-m-lift"][2].extend(zip(10.0 * k + t, values, strict=True))
+        turns = 0.0254 * inches
+        content[key] = [list(row) for row in zip(t, u, p / turns, v / turns, strict=True)]
+    (folder / "lift.json").write_text(json.dumps(content))
+    return write_wpilog(folder / "lift.wpilog", logged), folder / "lift.json"
+
+
+BEHIND = ("--mechanism", "elevator", "--motor", "neo", "--ratio", "9", "--json")
+
+
+@pytest.mark.parametrize(
+    ("words", "of_file"),
+    [
+        (("--drum-diameter", "44.5 mm"), 0),
+        (("--drum-diameter", "0.0445"), 0),
+        (("--wheel-diameter", "1.751968504in"), 0),
+        ((), 1),
+    ],
+)
+def test_a_mass_follows_from_the_diameter_that_is_told_or_that_the_file_tells(elevator, words, of_file):
+    """m = kA K_t G / (R r): in closed form, whichever way the radius is known."""
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    back = json.loads(run(elevator[of_file], *BEHIND, *words))["physics"]
+    assert back["inertia"] == pytest.approx(12.0, rel=5e-3)  # what a fit of its samples leaves
+    assert back["units"]["inertia"] == "kg"
+    assert back["plausible"][0] < 12.0 < back["plausible"][1]
+
+
+def test_a_diameter_is_asked_for_and_refused_where_there_is_none(elevator):
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    with pytest.raises(
+        MissingValue, match=r"needs the diameter .*give --drum-diameter 0\.05 for a drum of 50 mm"
+    ):
+        run(elevator[0], *BEHIND)
+    with pytest.raises(InvalidValue, match=r"--wheel-diameter and --drum-diameter are both given"):
+        run(elevator[0], *BEHIND, "--wheel-diameter", "4in", "--drum-diameter", "2in")
+    with pytest.raises(BackemfError, match=r"--drum-diameter is '3 kg'.*not a length"):
+        run(elevator[0], *BEHIND, "--drum-diameter", "3 kg")

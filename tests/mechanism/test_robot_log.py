@@ -341,7 +341,7 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
     with pytest.raises(UnitNotStated) as asked:
         run(bare, *words)
     text = str(asked.value)
-    assert "position-motor-arm is -0.238 to 0.239; velocity-motor-arm is" in text
+    assert "position-motor-arm is -0.238 to 0.239, velocity-motor-arm is" in text
     assert "flywheel" not in text
     assert "By these numbers rotations are likely" in text
     assert "--units rotations" in text
@@ -405,3 +405,27 @@ def test_makers_formats_are_named_with_what_converts_them(tmp_path):
             mechanism_logs(str(path))
         with pytest.raises(InvalidValue, match=tool):
             stored_name(path.name)
+
+
+def test_velocities_per_minute_are_told_by_positions_or_by_what_no_motor_reaches():
+    """A flywheel at 3,130 rpm: beside its position in rotations, and alone."""
+    top = OpenSignal("v", "velocity", "shooter", -3130.0, 3130.0)
+    assert likely_unit([top._replace(per_minute=True)], "flywheel") == "rotations"
+    assert likely_unit([top], "flywheel") == "rotations"
+    assert likely_unit([top._replace(low=-400.0, high=400.0)], "flywheel") == "radians"
+
+
+def test_a_velocity_that_no_motor_reaches_is_per_minute(tmp_path):
+    logged: dict = {"sysid-test-state-shooter": ("string", "", []), "voltage-top-shooter": ("double", "", [])}
+    logged["velocity-top-shooter"] = ("double", "", [])
+    for k, test in enumerate(TESTS):
+        t, u, _, v = record(test, (0.2, 0.0208, 0.004), dt=0.02, T=3.0, slow=1.0)
+        logged["sysid-test-state-shooter"][2].extend((x, test) for x in 10.0 * k + t)
+        logged["sysid-test-state-shooter"][2].append((10.0 * k + 3.0, "none"))
+        logged["voltage-top-shooter"][2].extend(zip(10.0 * k + t, u, strict=True))
+        logged["velocity-top-shooter"][2].extend(zip(10.0 * k + t, v * 60 / (2 * math.pi), strict=True))
+    path = wpilog.write_wpilog(tmp_path / "rpm.wpilog", logged)
+    with pytest.raises(UnitNotStated, match="rotations are likely"):
+        mechanism_logs(str(path), mechanism="flywheel")
+    measured = characterize(mechanism_logs(str(path), units="rotations"), "flywheel", units="rotations")
+    assert measured["kV"] == pytest.approx(0.0208 * 2 * math.pi, rel=0.01)

@@ -46,7 +46,7 @@ class Article:
         self.system = EulerSystem(actuator=servo(15.0, 1e-6), bench=BENCH, inputs=("position_target",))
         self.kernels = kernels(self.system)
 
-    def error(self, kp: float, b: float, *, as_published: bool) -> float:
+    def error(self, kp: float, b: float, *, as_published: bool, first: int = 0) -> float:
         p = {**self.system.parameters, "drive.volts_per_radian": kp, "friction.viscous": b * RATIO**2}
         q = self.kernels.trajectory(list(p.values()), [0.0, 0.0], self.rows)[:, 0]
         if as_published:  # 214 samples a span/214 apart, each at the first step beyond: a stretched axis
@@ -54,7 +54,7 @@ class Article:
             at = np.floor(np.arange(len(self.time)) * spacing / STEP + 1e-9).astype(int) + 1
         else:
             at = np.ceil(self.time / STEP - 1e-9).astype(int)
-        return float(np.sqrt(np.sum((q[np.minimum(at, self.n)] - self.theta) ** 2)))
+        return float(np.linalg.norm((q[np.minimum(at, self.n)] - self.theta)[first:]))
 
     def log(self, until: int, early: float = 0.0) -> be.Log:
         """The first samples on a fine grid that has every moment at which the command jumps;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,8 @@ ONE = """
 <geom type="sphere" pos="0 0 -0.15" size="0.02"/></body></worldbody></mujoco>
 """
 """A pendulum that hangs at 0."""
+WRIST = '<joint name="wrist" class="servo"/>', ""
+MOTOR = '<position name="m_wrist" joint="wrist" class="servo"/>', ""
 
 
 def robot_of(tmp_path, text):
@@ -72,6 +76,16 @@ def test_a_table_stops_the_arm_where_it_stands(tmp_path):
     assert held is not None
     assert free.height.min() < 0.0
     assert held.height[-1] == pytest.approx(0.1, abs=4e-3)
+
+
+def test_what_a_led_joint_carries_weighs_on_the_others(tmp_path):
+    """A hand that is held still by its recording, and the same hand without a joint."""
+    t = np.arange(0, 3, 0.02)
+    arm, welded = (robot_of(tmp_path, text) for text in (ARM, ARM.replace(*WRIST).replace(*MOTOR)))
+    log, acts = asked_of(arm, t, shoulder=0.5 * np.sin(3 * t)), dict.fromkeys(("shoulder", "elbow"), TRUTH)
+    stiff = replace(log, robot=welded, joints={name: log.joints[name] for name in acts})
+    led = simulate_joints(arm, acts, log)
+    assert led[:, :2] == pytest.approx(simulate_joints(welded, acts, stiff), abs=1e-5)
 
 
 def test_joints_without_an_actuator_move_as_recorded(tmp_path):

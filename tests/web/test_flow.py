@@ -100,7 +100,7 @@ def test_mistakes_are_sentences(project):
         ({"command": "check", **ASKED, "bench": {"kind": "swing"}}, "unknown bench"),
         ({"command": "check", **ASKED, "only": ["--force"]}, "only is '--force'"),
         ({"command": "check", **ASKED, "strict": True}, "unknown word of this command"),
-        ({"command": "fit", **ASKED, "starts": 1e9}, "starts is 1000000000.0"),
+        ({"command": "fit", **ASKED, "starts": 1e9}, "--starts is '1000000000.0'"),
     ):
         status, said = project.begin(**asked)
         assert status in (400, 404), asked

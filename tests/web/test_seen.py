@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 import pytest
 
@@ -53,8 +56,61 @@ def test_a_stop_keeps_the_best_and_says_so(logs):
     assert one["unit"] == "rad"
 
 
-def test_asked_twice_it_ends_at_once():
+@pytest.mark.parametrize("share", [0.05, 0.4, 0.8, 1.0])
+def test_wherever_it_is_a_fit_that_is_stopped_ends_within_two_seconds(logs, share):
+    """Also while other starts are tried, while it settles, and while its errors are worked out."""
+    servo, recorded = logs
+    said: list[dict] = []
+    steps, at = [0], [math.inf]
+
+    def run(last: int) -> be.Fit:
+        seen, steps[0] = JobProgress(lambda told: said.append(dict(told))), 0
+
+        def step(*given):
+            steps[0] += 1
+            if steps[0] == last:
+                at[0] = time.process_time()
+                seen.stop()
+            seen.step(*given)
+
+        token = watcher.set(step)
+        try:
+            return be.fit(servo, recorded, friction="stribeck", n_starts=4)
+        finally:
+            watcher.reset(token)
+
+    whole = run(-1)
+    stopped = run(max(2, int(share * steps[0])))
+    assert time.process_time() - at[0] < 2.0
+    assert "interrupted" in [f.code for f in stopped.findings]
+    assert set(stopped.parameters) == set(whole.parameters)
+    assert all(p.error > 0 for p in stopped.parameters.values())
+
+
+def test_the_share_of_a_search_stays_while_its_steps_are_drawn():
+    notes: list[dict] = []
+    seen = JobProgress(lambda said: notes.append(dict(said)))
+    seen.words("r5.csv", 1.0)
+    seen.step(None, None, 0.0)
+    seen.words("start 2 of 6, best 3 mrad", 0.6)
+    seen.step(None, None, 0.0)
+    assert notes[-1]["share"] == 0.6
+    assert notes[-1]["text"].startswith("start 2 of 6")
+
+
+def test_before_anything_is_found_and_asked_twice_it_ends_at_once():
     seen = JobProgress(lambda said: None)
+    with pytest.raises(KeyboardInterrupt):
+        seen.stop()
+    seen.step(None, None, 0.0)
     seen.stop()
     with pytest.raises(KeyboardInterrupt):
         seen.stop()
+
+
+def test_a_fit_that_looks_nowhere_is_stopped_all_the_same():
+    seen = JobProgress(lambda said: None)
+    seen.step(None, None, 0.0)
+    seen.stop()
+    with pytest.raises(KeyboardInterrupt):
+        time.sleep(60.0)

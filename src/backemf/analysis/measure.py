@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bounds import limits, text_of, toml
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..options import option, options
@@ -435,11 +435,11 @@ def read_readings(path: Path | str) -> Mapping[str, Any]:
     """A file of readings, TOML or JSON."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path, most=limits().short)
         if path.suffix.lower() == ".json":
             content = json.loads(text, parse_float=TypedNumber)
         else:
-            content = tomllib.loads(text, parse_float=TypedNumber)
+            content = toml(text, parse_float=TypedNumber)
     except FileNotFoundError:
         raise InvalidValue(f"there is no file {str(path)!r}; expected readings in TOML or JSON") from None
     except (OSError, ValueError, RecursionError) as error:

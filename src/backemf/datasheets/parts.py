@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..bounds import limits, text_of
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding, finding
 from ..physics.actuator import Actuator
@@ -47,7 +48,7 @@ def sheet(name: str | Path) -> Datasheet:
         )
     if path.suffix == ".toml" or path.is_file():
         try:
-            text = path.read_text(encoding="utf-8")
+            text = text_of(path, most=limits().short)
         except FileNotFoundError:
             raise DatasheetError(f"there is no file {str(name)!r}") from None
         except (OSError, UnicodeDecodeError) as error:

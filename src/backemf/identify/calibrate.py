@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from ..engine.rows import DELAY
 from ..findings import finding
 from ..logs.log import bench_of
 from ..results.fit_result import Fit
-from ..results.variation import DrawnNumber, Variation, deviation_of
+from ..results.variation import NORMAL, DrawnNumber, Variation, deviation_of
 from ..statistics import autocorrelation
 from .bench_numbers import angle_of_next, words
 from .holdout import part_of
@@ -30,7 +31,7 @@ from .parameters import OPEN, FreeParameters
 from .problem import Problem, problem
 from .uncertainty import LogEffects, Uncertainty, inverse, uncertainty
 
-MEMBERS = 32
+MEMBERS = 24
 """Draws that bands are made of."""
 FEWEST_RECORDINGS = 3
 """Recordings from which on they are compared with each other; fewer are cut into stretches."""
@@ -48,8 +49,14 @@ WIDEST = 2.0
 """How many times the fit's own error a draw may leave on the fitted recordings of any joint."""
 NEARER = 0.7
 """By which a draw that leaves more is drawn towards the fit."""
-FEW_STEPS = 4
-"""Of the search without some logs, where one does not do."""
+FEW_STEPS = 8
+"""Of the search without some logs, where one step does not do."""
+FEW_RECORDINGS = 6
+"""Up to which each is a good part of what is known: without it the optimum is farther off than one step."""
+FREEDOM = 4.0
+"""Degrees that each recording left out adds to what they tell of the size of errors. Mean squares differ
+by half of themselves (relative variance, the median over 34 ways of halving the five sets of
+`benchmarks/bands.py`), and 2 / 0.5 of Satterthwaite's make 4."""
 HANGING = "bench.hanging"
 
 
@@ -117,7 +124,7 @@ class NextRecording:
 
     def optimum_without(self, places: Sequence[int]) -> np.ndarray:
         """Where the optimum lies without some logs, by one step of Gauss and Newton; by a few more where that
-        leads astray."""
+        leads astray, or recordings are few."""
         if tuple(places) in self.optima:
             return self.optima[tuple(places)]
         A = self.effects.curvature - sum(self.effects.of_logs[k] for k in places)
@@ -126,8 +133,9 @@ class NextRecording:
         gone = set(places)
         rest, kept = part_of(self.p, [k for k in range(len(self.p.logs)) if k not in gone])
         here, there = (_cost(rest, y[kept], self.robust) for y in (self.x, x))
-        if not there <= here:
-            x[kept] = levenberg_marquardt(rest, self.x[kept], most=FEW_STEPS, robust=self.robust).x
+        if not there <= here or len(set(self.units)) <= FEW_RECORDINGS:
+            begin = x if there <= here else self.x
+            x[kept] = levenberg_marquardt(rest, begin[kept], most=FEW_STEPS, robust=self.robust).x
         self.optima[tuple(places)] = x
         return x
 
@@ -313,6 +321,9 @@ def variation_of(
     deviation = np.concatenate([group.deviation for group in judged])
     usual = LeftOut(errors=errors, deviation=deviation).factor()
     by_rig = len(set(rigs)) >= FEWEST_RIGS
+    n = len(judged) if by_rig else len(set(units))
+    usual *= float(student.ppf(0.975, FREEDOM * n)) / NORMAL
+    next_one = math.sqrt(1.0 + 1.0 / n)  # as far off as the mean of those left out, and as that is itself
     found = p.position_errors(x)
     return Variation(
         numbers=tuple(_number(one, k) for k in one.drawn),
@@ -320,8 +331,8 @@ def variation_of(
         floor=floor_of(p, unexplained, range(len(p.logs))),
         factor=max(group.factor() for group in judged) if by_rig else usual,
         usual=usual,
-        mean_absolute=float(np.mean(np.abs(errors)) / np.mean(deviation)),
-        root_mean_square=float(np.sqrt(np.mean(errors**2) / np.mean(deviation**2))),
+        mean_absolute=next_one * float(np.mean(np.abs(errors)) / np.mean(deviation)),
+        root_mean_square=next_one * float(np.sqrt(np.mean(errors**2) / np.mean(deviation**2))),
         left_out=words,
         slow=_slow_time(p, found),
         held=tuple(p.free.names[k] for k in one.held),

@@ -35,7 +35,8 @@ WORTH = 2.0
 """Half the chi^2 that freeing a cause must save to be named: two standard errors. Benches and
 units within one tolerance of everything stay below it."""
 WORTH_IF_IT_MISSES = 25.0
-"""The same where errors are larger than the noise, so that something else is missing too."""
+"""The same where errors are larger than the noise, or recordings were mended: something else is missing
+too."""
 ALIKE = 3.0
 """Difference up to which two causes cannot be told apart: odds of 20 to 1."""
 SLIDING: dict[str, Any] = {"tolerance": 1e-6, "damping": 1e-6, "still": (DELAY,)}
@@ -116,13 +117,14 @@ class CauseTrial(NamedTuple):
     """Where it came to rest."""
 
 
-def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
+def causes(p: Problem, x: np.ndarray, robust: float, mended: bool = False) -> Iterator[Finding]:
     """What is wrong with the bench, the latency or the sheet.
 
     Args:
         p: a problem that lets them move within their tolerances.
         x: its optimum.
         robust: weighted error beyond which one counts less; infinite where noise explains all.
+        mended: whether a log is not as it was recorded; what mending leaves is no bench's.
 
     Yields:
         Angles and latency, and one finding of the likeliest cause with those that look like it.
@@ -133,31 +135,29 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     yield from _forgotten_arm(p, x)
     if late and robust < np.inf:
         return  # what is late explains part of the rest, and nobody knows how much
-    worth = WORTH if robust == np.inf and not late else WORTH_IF_IT_MISSES
+    clear = robust == np.inf and not late and not mended
+    worth = WORTH if clear else WORTH_IF_IT_MISSES
     if strain(p, x) <= worth:
         return
-    n = max(1, p.substeps // 2)
-    candidates = _candidates(p, x, robust, n, worth)
+    candidates = _candidates(p, x, robust, worth)
     if not candidates:
         return
-    here = levenberg_marquardt(p, x, robust=robust, substeps=n, most=8, **SLIDING)
-    rows = [_try_cause(p, here.x, here.cost, robust, n, cause, places) for _, cause, places in candidates]
+    here = levenberg_marquardt(p, x, robust=robust, most=8, **SLIDING)
+    rows = [_try_cause(p, here.x, here.cost, robust, cause, places) for _, cause, places in candidates]
     best, promised = max(rows, key=lambda row: row.saved), max(promise for promise, *_ in candidates)
     if best.saved > FOUND_MORE * promised:  # it fell into a better valley, which is open to the others too
-        again = [
-            _try_cause(p, best.x, here.cost, robust, n, cause, places) for _, cause, places in candidates
-        ]
+        again = [_try_cause(p, best.x, here.cost, robust, cause, places) for _, cause, places in candidates]
         rows = [max(pair, key=lambda row: row.saved) for pair in zip(rows, again, strict=True)]
-    good = likely(rows, max(worth, _slack(p, here.x, robust, n)))
+    good = likely(rows, max(worth, _slack(p, here.x, robust)))
     if good:
         yield _name_cause(good)
 
 
 def _candidates(
-    p: Problem, x: np.ndarray, robust: float, n: int, worth: float
+    p: Problem, x: np.ndarray, robust: float, worth: float
 ) -> list[tuple[float, Cause, list[int]]]:
     """(what it promises, cause, places of its numbers) of causes that promise something."""
-    H, g, _ = p.normal(x, robust=robust, substeps=n)
+    H, g, _ = p.normal(x, robust=robust)
     candidates = []
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
@@ -197,10 +197,10 @@ def _widen(p: Problem, places: Sequence[int]) -> FreeParameters:
     return FreeParameters(tuple(numbers))
 
 
-def _slack(p: Problem, x: np.ndarray, robust: float, n: int) -> float:
+def _slack(p: Problem, x: np.ndarray, robust: float) -> float:
     """What a search that came to rest might still save if the errors were linear: next to nothing at an
     optimum, much where sticking makes them so rough that it got caught; then no cause is told by less."""
-    H, g, _ = p.normal(x, robust=robust, substeps=n)
+    H, g, _ = p.normal(x, robust=robust)
     pull = g + p.free.precision @ (x - p.free.prior()[0])
     low, high = p.free.bounds()
     inside = (x > low + 1e-9) & (x < high - 1e-9)
@@ -217,11 +217,11 @@ def _promise(p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Se
 
 
 def _try_cause(
-    p: Problem, x: np.ndarray, cost: float, robust: float, n: int, cause: Cause, places: Sequence[int]
+    p: Problem, x: np.ndarray, cost: float, robust: float, cause: Cause, places: Sequence[int]
 ) -> CauseTrial:
     """The optimum with one cause free."""
     q = replace(p, free=_widen(p, places))
-    end = levenberg_marquardt(q, x, robust=robust, substeps=n, most=30, **SLIDING)
+    end = levenberg_marquardt(q, x, robust=robust, most=30, **SLIDING)
     values, numbers = q.values(end.x), [p.free.parameters[k] for k in places]
     wrong, logs = _wrong_ones(p, numbers, values)
     shifts = [values[one.name] / one.outward(one.prior[0]) for one in wrong]

@@ -97,6 +97,11 @@ class Check:
     n_logs: int = 0
     n_samples: int = 0
 
+    @property
+    def level(self) -> str:
+        """Of the verdict, as a fit's: good, fair or poor."""
+        return {"fit": "good", "fit with priors": "fair"}.get(self.verdict, "poor")
+
     def apply(self, logs: Sequence[Log]) -> list[Log]:
         """The logs with every remedy that the findings offer; their `conversions` say what was done."""
         return apply(self.findings, logs)
@@ -157,6 +162,7 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
             free_paths,
             prior,
             lambda text, cost, share: say(f"a first fit: {text}", 0.3 + 0.5 * share),
+            bool(log_inspection.findings),
         )
         say("what the recordings tell", 0.9)
         expectations, combinations = identifiability(p)
@@ -187,6 +193,7 @@ def diagnosis(
     free_paths: Sequence[str] | None,
     prior: Any,
     progress: Progress | None = None,
+    mended: bool = False,
 ) -> list[Finding]:
     """What a first fit says is wrong with clocks, bench or sheet.
 
@@ -196,6 +203,7 @@ def diagnosis(
         free_paths: what is free; the usual numbers without it.
         prior: a datasheet, or path -> (value, standard error).
         progress: is told how far the fit is.
+        mended: whether a log is not as it was recorded.
 
     Returns:
         What it found.
@@ -205,7 +213,7 @@ def diagnosis(
     if not math.isfinite(found.best.cost):
         return []
     optimum = search.settle(found)
-    return diagnose(optimum.problem, optimum.x, optimum.robust)
+    return diagnose(optimum.problem, optimum.x, optimum.robust, mended)
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:

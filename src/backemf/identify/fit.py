@@ -18,6 +18,7 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..results.fit_result import Fit, FittedLog
 from .calibrate import with_variation
+from .fit_numbers import of_search
 from .fit_options import LADDER, FitOptions
 from .frictions import law, with_friction
 from .holdout import split
@@ -26,7 +27,7 @@ from .optimize import hide_steps
 from .plants.bench_plant import BenchPlant, inspection
 from .plants.plant import Optimum, Plant
 from .search import FrictionSearch
-from .uncertainty import uncertainty, with_terms
+from .uncertainty import Uncertainty, uncertainty, with_terms
 
 
 def run_fit(
@@ -129,16 +130,29 @@ def find_optimum(search: FrictionSearch, friction: str | None) -> Optimum:
 
 
 def make_fit(optimum: Optimum) -> Fit:
-    """The result: judged on the logs held out, with an error on every number."""
+    """The result: judged on the logs held out, with an error on every number; of a search that is stopped
+    meanwhile, without what takes long."""
     optimum = optimum.plant.free_unknowns(optimum)
+    try:
+        fit, uncertainties = _judge(optimum)
+    except KeyboardInterrupt:
+        optimum = replace(optimum, found=replace(optimum.found, interrupted=True))
+        fit, uncertainties = _judge(optimum)
+    if optimum.plant.options.bands and not optimum.found.interrupted:
+        try:
+            with hide_steps():
+                fit = with_variation(fit, optimum, uncertainties)
+        except KeyboardInterrupt:
+            fit = replace(fit, findings=(*fit.findings, *of_search(guessed=False, interrupted=True)))
+    return replace(fit, logs=tuple(FittedLog.of(log) for log in optimum.plant.given))
+
+
+def _judge(optimum: Optimum) -> tuple[Fit, Uncertainty]:
+    """(the fit, the errors of its numbers)."""
     plant, p, x = optimum.plant, optimum.problem, optimum.x
     judgement = plant.judge(optimum)
     uncertainties = uncertainty(
         p, x, robust=optimum.robust, groupings=plant.groupings(p), own=plant.schedule.own_logs
     )
     uncertainties = with_terms(uncertainties, plant.error_terms(optimum))
-    fit = plant.make_fit(optimum, judgement, uncertainties)
-    if plant.options.bands:
-        with hide_steps():
-            fit = with_variation(fit, optimum, uncertainties)
-    return replace(fit, logs=tuple(FittedLog.of(log) for log in plant.given))
+    return plant.make_fit(optimum, judgement, uncertainties), uncertainties

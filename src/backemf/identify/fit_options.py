@@ -104,6 +104,7 @@ class FitOptions(Options):
     also: Sequence[str] = option(
         default=(),
         help="Parameters to free, by path, beside the usual ones. May be given several times.",
+        more="Of a robot also robot.payload.mass, robot.base (how it stands to gravity), robot.LINK.mass.",
         cli="--free",
     )
     delay: bool = option(
@@ -176,6 +177,13 @@ class FitOptions(Options):
         more="Or these as a mapping, one number, a list, or by joint.",
         parse=parse_file,
         applies_to=ROBOT,
+    )
+    values: Mapping[str, Any] | None = option(
+        default=None,
+        help="Of a robot: numbers of its joints before the fit, by path; of one joint behind its name.",
+        more='{"drive.supply": 11.1, "elbow.drive.proportional": "16"}; text may have a unit.',
+        applies_to=ROBOT,
+        cli=HIDDEN,
     )
     coupling: Any = option(
         default=None,

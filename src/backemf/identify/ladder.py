@@ -189,9 +189,10 @@ def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
         first = find_optimum(search, name)
         if first.found.interrupted:
             raise KeyboardInterrupt
-        optima = [first, *(carry_on(first.found, part.with_friction(name)) for part in parts[1:])]
-        errors = {n: e for one in optima for n, e in one.plant.judge(one).errors[""].items()}
-        return RungResult(name=name, fit=make_fit(first), errors=errors)
+        fit = make_fit(first)
+        others = [carry_on(first.found, part.with_friction(name)) for part in parts[1:]]
+        errors = [fit.held_out, *(one.plant.judge(one).errors[""] for one in others)]
+        return RungResult(name=name, fit=fit, errors={n: e for some in errors for n, e in some.items()})
 
     climbed = _try_rungs(rungs, try_rung, options.progress)
     chosen = simplest(climbed)

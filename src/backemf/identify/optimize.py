@@ -21,8 +21,8 @@ import numpy as np
 from ..engine.rows import DELAY
 from ..logs.log import noise_of
 from .parameters import spread
+from .prepared_log import Blocks, StartStates
 from .problem import LEAST_NOISE, Problem
-from .start_states import Blocks, StartStates
 
 DRAWN = 4096
 """Starts that are drawn and scored where a GPU does it; the best of them are optimised."""

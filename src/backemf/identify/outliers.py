@@ -69,7 +69,7 @@ class Explanation(NamedTuple):
     value: float
 
 
-def diagnose(p: Problem, x: np.ndarray, robust: float) -> list[Finding]:
+def diagnose(p: Problem, x: np.ndarray, robust: float, mended: bool = False) -> list[Finding]:
     """What is wrong with one log, the clocks, the bench or the sheet; each is asked only where the one before
     is in order.
 
@@ -77,6 +77,7 @@ def diagnose(p: Problem, x: np.ndarray, robust: float) -> list[Finding]:
         p: a problem that lets stated numbers move within their tolerances.
         x: its optimum.
         robust: weighted error beyond which one counted less; infinite where noise explains all.
+        mended: whether a log is not as it was recorded.
 
     Returns:
         The findings, none where all is as good as its tolerances.
@@ -87,7 +88,7 @@ def diagnose(p: Problem, x: np.ndarray, robust: float) -> list[Finding]:
     part, kept = part_of(p, _tried_places(_scatter(p, x)))
     y = x[kept]
     drift = list(drifting(part, y, robust, [one.log for one in part.logs]))
-    return drift or list(causes(p, x, robust))
+    return drift or list(causes(p, x, robust, mended))
 
 
 def odd_log(p: Problem, x: np.ndarray, robust: float) -> Finding | None:
@@ -110,18 +111,24 @@ def odd_log(p: Problem, x: np.ndarray, robust: float) -> Finding | None:
     y = x[kept]
     before = _scatter(part, y)
     trials = [_leave_out(part, y, k, robust) for k in range(len(places))]
-    best, *rest = sorted(trials, key=lambda trial: trial.others)
-    if best.others > EXPLAINED:  # the odd one may have led all numbers astray: from the start again
-        again = [_leave_out(part, part.first, trial.place, robust, STAGES) for trial in (best, *rest[:2])]
-        trials = [
-            min(pair, key=lambda trial: trial.others) for pair in zip((best, *rest), again, strict=False)
-        ]
-        best, *rest = sorted((*trials, *rest[2:]), key=lambda trial: trial.others)
+    ranks = _rank(trials)
+    if ranks[0].others > EXPLAINED:  # the odd one may have led all numbers astray: from the start again
+        again = [_leave_out(part, part.first, trial.place, robust, STAGES) for trial in ranks[:3]]
+        ranks = _rank([*trials, *again])
+    best, second, *_ = ranks
     kept = float(np.max(np.delete(before, best.place)))
-    agree = best.others < max(EXPLAINED, MUCH * kept) and best.others < ALONE * rest[0].others
+    agree = best.others < max(EXPLAINED, MUCH * kept) and best.others < ALONE * second.others
     if not agree or best.own < APART * max(best.others, 1.0):
         return None
     return _name_log(part, best)
+
+
+def _rank(trials: Sequence[LogLeftOut]) -> list[LogLeftOut]:
+    """Each log once, first the one without which the others are followed best."""
+    ranks: dict[int, LogLeftOut] = {}
+    for trial in sorted(trials, key=lambda trial: trial.others):
+        ranks.setdefault(trial.place, trial)
+    return [*ranks.values()]
 
 
 def _tried_places(scatter: np.ndarray) -> list[int]:
@@ -148,17 +155,23 @@ def _leave_out(
     """The optimum without one log: led by the recordings at first, by observers of some bandwidths [rad/s],
     then as noise weighs them."""
     others, kept = part_of(p, [j for j in range(len(p.logs)) if j != k])
-    y = x[kept]
-    n = max(1, p.substeps // 2)
-    how: dict[str, Any] = {"substeps": n, "tolerance": 1e-3, "still": (DELAY,)}
-    for bandwidth in (*stages, 0.0):
-        others.sigma, cut = (p.sigma, robust) if bandwidth else (p.sigma_noise, np.inf)
-        end = levenberg_marquardt(others, y, bandwidth=bandwidth, most=12, robust=cut, **how)
-        y = end.x if math.isfinite(end.cost) else y
+    y = _follow(others, x[kept], stages, most=12, robust=robust, substeps=max(1, p.substeps // 2))
+    others.sigma = p.sigma_noise
+    y = _follow(others, y, (0.0,), most=12)
     found = dict(zip(others.free.names, y, strict=True))
     own = np.array([found.get(q.name, q.prior[0]) for q in p.free.parameters])
     alone = _settle_alone(p, own, k, ())
     return LogLeftOut(k, own, alone.error, float(np.max(_scatter(others, y))))
+
+
+def _follow(
+    p: Problem, x: np.ndarray, bandwidths: Sequence[float], still: Sequence[str] = (DELAY,), **how: Any
+) -> np.ndarray:
+    """Where a rough search ends that observers of falling bandwidth [rad/s] lead."""
+    for bandwidth in bandwidths:
+        end = levenberg_marquardt(p, x, bandwidth=bandwidth, tolerance=1e-3, still=still, **how)
+        x = end.x if math.isfinite(end.cost) else x
+    return x
 
 
 class _SingleLog(NamedTuple):
@@ -181,13 +194,10 @@ def _settle_alone(
     core = FreeParameters((*(numbers.angles([log]) if hangs else ()), *late)).with_(more)
     if DELAY in core.paths and actuator.drive.delay is None:
         actuator = replace(actuator, drive=replace(actuator.drive, delay=0.0))
-    q = problem(actuator, [log], core, outputs=p.outputs, substeps=max(1, p.substeps // 2))
+    q = problem(actuator, [log], core, outputs=p.outputs, substeps=p.substeps)
     q.sigma = q.sigma_noise = p.sigma_noise
     still = () if any(one.path == DELAY for one in more) else (DELAY,)
-    y = q.first
-    for bandwidth in (6.0, 0.0):
-        end = levenberg_marquardt(q, y, bandwidth=bandwidth, most=15, tolerance=1e-3, still=still)
-        y = end.x if math.isfinite(end.cost) else y
+    y = _follow(q, q.first, (6.0, 0.0), most=15, still=still)
     return _SingleLog(q, y, float(_scatter(q, y)[0]))
 
 

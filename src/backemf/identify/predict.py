@@ -18,13 +18,7 @@ from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
-from ..results.variation import (
-    ExpectedError,
-    PredictionBand,
-    Variation,
-    band_around,
-    expected_error as error_of_band,
-)
+from ..results.variation import ExpectedError, PredictionBand, Variation, band_around
 from . import bench_numbers
 from .optimize import with_read_starts
 from .parameters import FreeParameters
@@ -58,17 +52,24 @@ class Prediction:
     """The mark of this log as the fit stored it; empty where it did not."""
     posed: Problem = field(repr=False, compare=False)
     """The log as the engine took it, for whoever runs it again with other numbers."""
-    fit: Fit | None = field(default=None, repr=False, compare=False)
-
-    @functools.cached_property
-    def band(self) -> PredictionBand | None:
-        """Where 95 % of the samples are to be expected; None where the fit has no bands."""
-        if self.fit is None or self.fit.variation is None:
-            return None
-        return _of_bench(self.fit, self, self.mounting).band
-
+    fit: Fit = field(repr=False, compare=False)
     mounting: tuple[float, float] | None = None
     """Where the arm of a mounting that was never fitted hangs, and the standard deviation of that [rad]."""
+    together: PredictedMotion | None = field(default=None, repr=False, compare=False)
+    """Of a robot's joint: the recording with all joints simulated together, whose band it has."""
+    joint: str = ""
+
+    @functools.cached_property
+    def motion(self) -> PredictedMotion:
+        """The whole recording, of all joints."""
+        return self.together or _of_bench(self.fit, self)
+
+    def half(self) -> np.ndarray | None:
+        """Half the width of the band in which 95 % of the samples are to be expected [rad or m]; None where
+        it was fitted or the fit has no bands."""
+        if not self.motion.has_band:
+            return None
+        return np.interp(self.log.time, self.motion.time, self.motion.band.half(self.joint))
 
     @property
     def position(self) -> np.ndarray:
@@ -178,7 +179,8 @@ def predict_joint(motion: PredictedMotion, joint: str = "") -> Prediction:
     if motion.recording is None:
         return run(motion.fit, motion.log)
     alone = joint_log(motion.recording, motion.fit.robot, joint, {})
-    return replace(run(motion.fit.joints[joint], alone), role=motion.role)
+    found = run(motion.fit.joints[joint], alone)
+    return replace(found, role=motion.role, together=motion, joint=joint)
 
 
 def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
@@ -200,8 +202,7 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
         rest = iter(marked)
         found = [one if new else next(rest) for one, new in zip(recordings, unseen, strict=True)]
         return [_of_robot(fit, robot, one, log) for one, log in zip(found, logs, strict=True)]
-    predictions = [run(fit, log) for log in logs]
-    return [_of_bench(fit, prediction, prediction.mounting) for prediction in predictions]
+    return [run(fit, log).motion for log in logs]
 
 
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
@@ -211,8 +212,7 @@ def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
 
 def expected_error(fit: Fit, log: Log) -> ExpectedError:
     """How far off the prediction of a log is to be expected; what `Fit.expected_error` gives."""
-    motion = predict_motion(fit, log)
-    return error_of_band(motion.band, variation_in(fit), motion.joints)
+    return predict_motion(fit, log).expected
 
 
 def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Finding:
@@ -225,10 +225,8 @@ def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Findi
     return finding("new_mounting", text, remedy, angle=mounting[0], deviation=mounting[1])
 
 
-def _of_bench(
-    fit: Fit, prediction: Prediction, mounting: tuple[float, float] | None = None
-) -> PredictedMotion:
-    log = prediction.log
+def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
+    log, mounting = prediction.log, prediction.mounting
     asked = {"": log["position_target"]} if "position_target" in log else {}
     return PredictedMotion(
         log=log,

@@ -20,8 +20,14 @@ from ..physics.actuator import Actuator
 from ..physics.drive import Servo
 from ..physics.quantity import parameters, substitute
 from .parameters import FreeParameters
-from .prepared_log import PreparedLog as PreparedLog, prepare as prepare, states_at as states_at
-from .start_states import Blocks, ReducedBlocks, StartStates
+from .prepared_log import (
+    Blocks,
+    PreparedLog as PreparedLog,
+    ReducedBlocks,
+    StartStates,
+    prepare as prepare,
+    states_at as states_at,
+)
 
 OUTPUTS = ("position", "current")
 """Signals that are compared where they were recorded."""

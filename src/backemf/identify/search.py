@@ -78,11 +78,15 @@ class FrictionSearch:
         return found
 
     def settle(self, found: SearchResult) -> Optimum:
-        """Where a search comes to rest, with everything free that a tolerance allows."""
+        """Where a search comes to rest, with everything free that a tolerance allows; one that was stopped,
+        as it stands."""
         name = found.problem.actuator.friction.name
-        if found.interrupted or name not in self.optima:
-            self.optima[name] = found.plant.settle(found)
-        return self.optima[name]
+        try:
+            if not found.interrupted and name not in self.optima:
+                self.optima[name] = found.plant.settle(found)
+        except KeyboardInterrupt:
+            found = replace(found, interrupted=True)
+        return found.unsettled if found.interrupted else self.optima[name]
 
     def _from_others(self, name: str, progress: Progress | None) -> SearchResult | None:
         """What comes of the numbers of others of its make; None where they do not lead to the noise."""
@@ -143,6 +147,8 @@ class FrictionSearch:
         schedule, p = plant.schedule, plant.problem()
         p.sigma = weights.sigma
         found = SearchResult(plant=plant, problem=p, ends=ends, weights=weights)
+        if any(parent.interrupted for parent in below):
+            return self._as_below(name, below, found)
         try:
             for parent in below:
                 note = part_progress(progress, f"from {parent.problem.actuator.friction.name}", 0.5, 0.6)
@@ -168,6 +174,15 @@ class FrictionSearch:
             ends, n = [StartResult.of(p, end)], n + end.n_evaluations
             found = replace(found, ends=ends, weights=left)
         return replace(found, n_evaluations=n)
+
+    @staticmethod
+    def _as_below(name: str, below: Sequence[SearchResult], found: SearchResult) -> SearchResult:
+        """What poorer frictions had found when they were stopped, with what this one has besides."""
+        p, plant, robust = found.problem, found.plant, found.weights.robust
+        still = replace(plant.schedule.settle, most=0)
+        where = (plant.continue_from(p, parent, name) for parent in below)
+        ends = [StartResult.of(p, still.minimise(p, x, robust)) for x in where]
+        return replace(found, ends=ends, interrupted=True)
 
     def _spread(
         self, found: SearchResult, first: Minimum, passing: bool, progress: Progress | None
@@ -205,9 +220,11 @@ class FrictionSearch:
         if not below or asked or result.interrupted or agree(result.ends):
             return result
         parents = [self.find(parent, progress) for parent in below]
+        if any(parent.interrupted for parent in parents):
+            return replace(result, interrupted=True)
         climbed = self._from_below(name, parents, False, progress)
         better = climbed.best.mae < result.best.mae or not math.isfinite(result.best.mae)
-        return climbed if better and not climbed.interrupted else result
+        return climbed if better else replace(result, interrupted=climbed.interrupted)
 
     def _starts(self, p: Problem, robust: float) -> Iterator[np.ndarray]:
         """Further starts around the first."""

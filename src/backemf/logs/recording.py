@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BackemfError
+from ..bounds import SHORTER, limits
+from ..errors import BackemfError, TooLarge
 from ..files import list_in, table_in
 from ..findings import Finding
 from ..physics.bench import Bench
@@ -23,8 +24,19 @@ MUST_TELL = "?"
 """
 
 
+LONGEST = 3000
+"""Letters of an error; a file may have a million names, or one of a million letters."""
+
+
 class ReadError(BackemfError, ValueError):
     """A recording that cannot be read: which file, where in it, and why."""
+
+    def __init__(self, text: str):
+        """Args:
+        text: the sentence, whose middle goes where it is too long.
+        """
+        half = LONGEST // 2
+        super().__init__(text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +210,20 @@ def encoding_of(head: bytes) -> str:
     return "latin-1"
 
 
+def check_table(rows: int, columns: int) -> None:
+    """Refuse a table with more rows, or more numbers, than a recording may have."""
+    most = limits()
+    if rows > most.rows:
+        raise TooLarge(f"it has more than {most.rows} rows; {SHORTER}")
+    if 8 * rows * columns > most.unpacked:
+        size = f"it has more than {rows} rows of {columns} numbers, which take over {most.unpacked >> 20} MB"
+        raise TooLarge(f"{size}; {SHORTER}, or leave columns out")
+
+
+EMPTY = 10_000
+"""Entries without a number after which nobody looks further."""
+
+
 class Columns:
     """Rows that arrive one after another, kept as columns of floats;
     a key that a row lacks is NaN there, and counted."""
@@ -214,6 +240,9 @@ class Columns:
         """The next row: an object, a list, or one value; values within values have names with dots."""
         self._put("", row, -1)
         self.n += 1
+        check_table(self.n, len(self.columns))
+        if self.n == EMPTY and not self.columns:
+            raise ReadError(f"the first {EMPTY} entries hold no number")
 
     def _put(self, name: str, value: Any, depth: int) -> None:
         if isinstance(value, dict | list):

@@ -10,7 +10,6 @@ the servo itself, so counts and range have it already.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import store
+from ..bounds import json_of, outside
 from ..errors import MissingValue, UnknownName
 from ..files import table_in
 from ..findings import Finding
@@ -104,7 +104,12 @@ class Robot(NotebookDisplay, store.Noun):
 
     @staticmethod
     def read(
-        path: Path | str, *, base: str | None = None, ground: float | None = None, gravity: Any = None
+        path: Path | str,
+        *,
+        base: str | None = None,
+        ground: float | None = None,
+        gravity: Any = None,
+        allow_outside: bool = False,
     ) -> Robot:
         """A robot from its model.
 
@@ -113,11 +118,13 @@ class Robot(NotebookDisplay, store.Noun):
             base: of a floating base, "held" (it stood still, as without a word) or "recorded".
             ground: the height of a table or floor that the model does not have, in its frame [m].
             gravity: another vector than the model's [m/s^2]: a base that is tilted or hangs.
+            allow_outside: let the model include files from outside its own folder.
 
         Returns:
             The robot, with what its model says of each joint.
         """
-        return SERVICES.robots.read(path, base=base, ground=ground, gravity=gravity)
+        with outside(allow_outside):
+            return SERVICES.robots.read(path, base=base, ground=ground, gravity=gravity)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,7 +199,7 @@ def grips(joint: str) -> bool:
 def read(path: Path | str) -> dict[str, CalibratedJoint]:
     """The ranges in a calibration file, by joint; none where the file is something else."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json_of(path)
         return {joint: _calibrated_joint(row) for joint, row in table_in(content).items()}
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return {}

@@ -21,6 +21,7 @@ from ..physics.motor import Limits, Motor
 from ..physics.thermal import Thermal
 from .attributes import cogging, friction, motor_limits
 from .dcmotor import ERA_1_INPUTS, ERA_2_INPUTS, INTEGRATORS, Controller, DcMotor, Engine, rules
+from .xml import scan
 
 NONE_BIT = 1 << len(ERA_2_INPUTS)
 """`actuator_ctrlspec` of era 2: one bit for each input in their order, this one for none."""
@@ -41,6 +42,31 @@ def load_mujoco() -> ModuleType:
     except ImportError:
         raise NotAvailable("MuJoCo is not installed; install it with: pip install mujoco") from None
     return mujoco
+
+
+def rest_springs(model: Any, data: Any) -> None:
+    """Let springs that yield rest where their joints stand: they begin at the model's own pose, and one that
+    is put elsewhere would be thrown back.
+
+    Args:
+        model: compiled.
+        data: of the model, with its positions set; its springs' references are changed.
+    """
+    if not getattr(model, "nplastic", 0):
+        return
+    mujoco = load_mujoco()
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_tendon(model, data)
+    at, tendons = model.jnt_qposadr, model.tendon_plasticadr
+    low, high = (data.ten_length - model.tendon_lengthspring[:, k] for k in (0, 1))
+    for places, lengths in (
+        (model.jnt_plasticadr, data.qpos[at] - model.qpos_spring[at]),
+        (tendons, low),
+        (tendons + (tendons >= 0), high),  # a tendon's spring has a slack length, and an end on either side
+    ):
+        yields = places >= 0
+        data.plastic[places[yields]] = lengths[yields]
 
 
 @contextlib.contextmanager
@@ -65,6 +91,7 @@ def load_model(path: str | Path) -> Any:
     mujoco = load_mujoco()
     if Path(path).is_dir():  # MuJoCo would leave a log of its own here
         raise InvalidValue(f"{str(path)!r} is a folder; expected an MJCF file")
+    scan(Path(path))
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except (ValueError, TypeError) as error:  # TypeError: a name that is no text

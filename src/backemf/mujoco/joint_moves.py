@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..findings import Finding
-from .arrays import SWITCHES, dcmotors, driven_joints, installed_era, load_mujoco
+from .arrays import SWITCHES, dcmotors, driven_joints, installed_era, load_mujoco, rest_springs
 from .joint_interface import ModelJoint, read_joint
 from .models import LoadedModel
 
@@ -161,6 +161,7 @@ def home(model: Any, data: Any) -> None:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     else:
         mujoco.mj_resetData(model, data)
+    rest_springs(model, data)
     for i, setpoint in setpoints(model, data.qpos).items():
         data.act[i] = setpoint
 

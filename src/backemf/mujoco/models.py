@@ -234,6 +234,32 @@ def mjx_findings(model: Any) -> list[Finding]:
     return []
 
 
+SPARSE_FAULT = "4.0.0"
+"""The release whose Newton solver factors a wrong Hessian where the constraints' Jacobian is sparse; 4.0.1
+mends it (release notes of MuJoCo 4.0.1, 2026-11-11, issue 3767)."""
+
+
+def solver_findings(model: Any) -> list[Finding]:
+    """Whether the installed MuJoCo may solve the model's constraints wrongly.
+
+    Args:
+        model: compiled.
+
+    Returns:
+        A finding where the Jacobian is sparse and Newton's method is used, in the release with the fault.
+    """
+    mujoco = load_mujoco()
+    newton = int(model.opt.solver) == int(mujoco.mjtSolver.mjSOL_NEWTON)
+    if mujoco.__version__ != SPARSE_FAULT or not newton or not mujoco.mj_isSparse(model):
+        return []
+    text = (
+        f"MuJoCo {SPARSE_FAULT} may give wrong accelerations here: with a sparse constraint Jacobian"
+        f" ({model.nv} degrees of freedom) its Newton solver can factor a wrong Hessian."
+    )
+    remedy = 'install MuJoCo 4.0.1 or later, or write <option jacobian="dense"/>'
+    return [finding("sparse_solver_fault", text, remedy, dofs=model.nv)]
+
+
 def _holds(model: Any, name: str) -> bool:
     """Whether an array of a model has anything in it; a yield that never comes is none."""
     values = np.asarray(getattr(model, name, 0.0), float)

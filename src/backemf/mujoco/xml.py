@@ -4,13 +4,16 @@ edits that leave every other byte alone, and the edited model compiled."""
 from __future__ import annotations
 
 import contextlib
+import math
 import re
+import struct
 import xml.parsers.expat as expat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import InvalidValue, MissingValue
+from ..bounds import bytes_of, check_file, inside, limits
+from ..errors import InvalidValue, MissingValue, TooLarge
 from ..files import beside
 
 
@@ -37,30 +40,33 @@ class Edit(NamedTuple):
 
 
 def scan(
-    path: Path, folder: Path | None = None, parent: str = "", seen: tuple[Path, ...] = ()
+    path: Path, folder: Path | None = None, parent: str = "", seen: list[Path] | None = None
 ) -> list[Element]:
-    """Every element of a file and of the files it includes, in order.
+    """Every element of a file and of the files it includes, in order; what MuJoCo would read from elsewhere,
+    or blow up to more than memory holds, is refused.
 
     Args:
         path: of the file.
         folder: from which includes are named; None: the file's own.
         parent: tag around what the file holds.
-        seen: files that include it.
+        seen: files that were read before; MuJoCo takes each once.
 
     Returns:
         The elements.
 
     Raises:
         MissingValue: there is no such file.
-        InvalidValue: it is no XML in UTF-8, or includes itself.
+        InvalidValue: it is no XML in UTF-8, includes a file twice, or one from outside.
+        TooLarge: it, or a file that it names, is.
     """
-    folder = path.parent if folder is None else folder
+    folder, seen, top = path.parent if folder is None else folder, seen or [], seen is None
     try:
-        content = path.read_bytes()
+        content = bytes_of(path, limits().text, "expected a model without so many numbers in it")
     except OSError:
         raise MissingValue(f"there is no file {str(path)!r}") from None
     if path.resolve() in seen:
-        raise InvalidValue(f"{path.name} includes itself")
+        raise InvalidValue(f"{path.name} is included twice, or includes itself")
+    seen.append(path.resolve())
     if b"\0" in content:  # UTF-16 and UTF-32: places in the file would not be places in its text
         raise InvalidValue(f"{path.name} is not in UTF-8; expected that: save it as UTF-8 and try again")
     elements: list[Element] = []
@@ -82,28 +88,107 @@ def scan(
         stop = one.opened if content[one.opened - 2 : one.opened] == b"/>" else content.index(b">", after) + 1
         elements[k] = one._replace(end=stop)
         if tag == "include" and "file" in attributes:
-            elements.extend(scan(folder / attributes["file"], folder, one.parent, (*seen, path.resolve())))
+            included = inside(folder / attributes["file"], folder, path.name)
+            elements.extend(scan(included, folder, one.parent, seen))
+
+    def refuse(*_: Any) -> None:
+        raise InvalidValue(f"{path.name} declares a DOCTYPE, which MuJoCo reads otherwise; take it out")
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
     except (expat.ExpatError, LookupError) as error:
         raise InvalidValue(f"{path.name} is not XML that can be read: {error}") from None
+    if top:
+        _check_assets(elements, folder)
+        check_counts(elements)
     return elements
+
+
+MOST_PARTS, MOST_POINTS = 10_000, 1 << 24
+"""How many parts an element may stand for, and how many pixels, or points of a height field, an asset has."""
+FOLDERS = ("meshdir", "texturedir", "assetdir")
+
+
+def _check_assets(elements: Sequence[Element], folder: Path) -> None:
+    """Refuse assets that are no regular files or too large, and models in a model from outside its folder."""
+    compilers = [e.attributes for e in elements if e.tag == "compiler"]
+    folders = {folder, *(folder / c[name] for c in compilers for name in FOLDERS if name in c)}
+    for e in elements:
+        if e.tag == "include":
+            continue
+        names = [value for key, value in e.attributes.items() if key.startswith("file")]
+        for place in (one / name for name in names for one in folders):
+            check_file(place, limits().whole, "expected a smaller mesh or picture")
+            if e.tag == "model" and place.is_file():
+                scan(inside(place, folder, e.file.name))
+            if place.suffix.lower() == ".png" and place.is_file():
+                with place.open("rb") as file:  # width and height stand at bytes 16 and 20
+                    width, height = struct.unpack(">II", file.read(24)[16:24].ljust(8, b"\0"))
+                _refuse_many(e, width * height, MOST_POINTS, "pixels")
+
+
+def check_counts(elements: Sequence[Element]) -> None:
+    """Refuse what a line of XML blows up: copies of copies, grids, pictures and height fields."""
+    open_: list[tuple[int, float]] = []
+    for e in elements:
+        open_ = [(end, n) for end, n in open_ if end < 0 or end > e.start]
+        many = math.prod(_numbers(e, "count")) * (open_[-1][1] if open_ else 1)
+        _refuse_many(e, many, MOST_PARTS, "parts")
+        if e.tag == "replicate":
+            open_.append((e.end, many))
+        for pair in (("width", "height"), ("nrow", "ncol")):
+            if e.tag in ("texture", "hfield"):
+                _refuse_many(e, math.prod(_numbers(e, *pair)), MOST_POINTS, "points")
+        if e.tag == "size":
+            sizes = _numbers(e, *(name for name in e.attributes if name.startswith("n")))
+            _refuse_many(e, max(sizes, default=0), MOST_POINTS >> 4, "numbers")
+
+
+def _numbers(element: Element, *names: str) -> list[float]:
+    """Numbers above 0 in attributes; none of what is no number, which MuJoCo refuses."""
+    words = " ".join(element.attributes.get(name, "") for name in names).split()
+    with contextlib.suppress(ValueError):
+        return [max(float(word), 0.0) for word in words if float(word) != 0]
+    return []
+
+
+def _refuse_many(element: Element, n: float, most: int, what: str) -> None:
+    if n > most:
+        where = f"<{element.tag}> in {element.file.name}"
+        raise TooLarge(f"{where} stands for {n:.3g} {what}; expected at most {most}")
+
+
+def check_text(text: str) -> str:
+    """A model's text that a file of ours holds, where it names no other model and counts within bounds.
+
+    Args:
+        text: MJCF.
+
+    Returns:
+        The text.
+
+    Raises:
+        BackemfError: it could not come from us.
+    """
+    elements = parse_elements(text.encode("utf-8", "replace"), Path("model.xml"))
+    if any(e.tag in ("include", "model") for e in elements):
+        raise InvalidValue("the stored model includes another one; expected a model as backemf stores it")
+    _check_assets(elements, Path("/"))
+    check_counts(elements)
+    return text
+
+
+_TAG = re.compile(rb"(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 
 
 def _tag_end(content: bytes, at: int) -> int:
     """Where a start tag ends, quotes respected."""
-    quote = b""
-    for k in range(at, len(content)):
-        c = content[k : k + 1]
-        if quote:
-            quote = b"" if c == quote else quote
-        elif c in (b'"', b"'"):
-            quote = c
-        elif c == b">":
-            return k + 1
-    raise InvalidValue("a tag is not closed")
+    match = _TAG.match(content, at)
+    if match is None:
+        raise InvalidValue("a tag is not closed")
+    return match.end()
 
 
 def with_attributes(tag: bytes, changes: dict[str, str]) -> bytes:

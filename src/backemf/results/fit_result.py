@@ -24,7 +24,7 @@ from ..physics.quantity import quantities
 from ..registry import SERVICES
 from ..statistics import Coordinate
 from ..tables import NotebookDisplay, Overview, interval, number, table
-from .variation import ExpectedError, PredictionBand, Variation
+from .variation import ExpectedError, PredictionBand, Variation, expected_error as error_of_band
 
 EVEN = 0.3
 """Error, on a number's own scale, up to which a plain error says the same."""
@@ -510,6 +510,36 @@ class PredictedMotion:
     def high(self) -> Mapping[str, np.ndarray]:
         """By joint, the upper end of the band [rad or m]."""
         return self.band.high
+
+    @property
+    def has_band(self) -> bool:
+        """Whether the fit never saw it, and can say how far off it is to be expected."""
+        return self.role != "training" and self.fit.variation is not None
+
+    def inside(self, positions: Mapping[str, np.ndarray] | None = None) -> float:
+        """Share of the samples that lie in the band, those in which a robot touches something apart; NaN
+        where there are none.
+
+        Args:
+            positions: by joint [rad or m]; without it those recorded.
+        """
+        said = self.recorded if positions is None else positions
+        kept = {j: np.isfinite(said[j]) & ~self.touched for j in self.joints}
+        each = [(self.low[j] <= said[j])[kept[j]] & (said[j] <= self.high[j])[kept[j]] for j in self.joints]
+        found = np.concatenate(each)
+        return float(np.mean(found)) if len(found) else math.nan
+
+    @property
+    def expected(self) -> ExpectedError:
+        """How far off it is to be expected [rad or m]."""
+        return error_of_band(self.band, self.fit.variation, self.joints)
+
+    def mean_absolute(self) -> float:
+        """Mean over the joints of their mean absolute errors, samples in touch apart [rad or m]; NaN where
+        nothing was recorded."""
+        off = {j: np.abs(self.positions[j] - self.recorded[j])[~self.touched] for j in self.joints}
+        means = [float(np.nanmean(each)) for each in off.values() if np.isfinite(each).any()]
+        return float(np.mean(means)) if means else math.nan
 
     def array(self, which: str = "positions") -> np.ndarray:
         """'positions' or 'recorded' of all joints, (samples, joints), as the robot has them."""

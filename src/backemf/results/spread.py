@@ -16,6 +16,8 @@ from ..physics.quantity import quantities
 from .variation import Variation
 
 Paths = str | tuple[str, ...]
+QUICKEST = 1e-3
+"""Time that a slow error lasts at least [s]."""
 """One parameter, or several that move together by the same factor."""
 
 UNITS: dict[tuple[str, ...], float] = {
@@ -47,6 +49,8 @@ class Spread(Noun):
     slow: tuple[float, float] | None = None
     """What goes with them: standard deviation [rad or m] of a slow error of the position, and the time [s]
     after which it is down to 1/e of itself."""
+    joints: Mapping[str, Spread] = field(default_factory=dict)
+    """Of a robot, each joint's: the same draws, so that what joints share stays the same in all of them."""
 
     def __post_init__(self) -> None:
         for what, table in (("errors", self.errors), ("units", self.units or {})):
@@ -120,7 +124,7 @@ class Spread(Noun):
         for row, member in zip(rows, variation.members, strict=True):
             row |= variation.by_joint(member, share).get(joint, {})
         paths = [path for path in rows[0] if path in actuator.parameters]
-        slow = (share * variation.floor[joint], variation.slow)
+        slow = (share * variation.floor[joint], max(variation.slow, QUICKEST))
         return replace(self, draws={path: tuple(row[path] for row in rows) for path in paths}, slow=slow)
 
     def cholesky(self) -> list[list[float]]:

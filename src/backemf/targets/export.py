@@ -23,7 +23,7 @@ from ..physics.actuator import Actuator
 from ..registry import load
 from ..results.fit_result import Fit
 from ..results.spread import Spread
-from .export_options import METHODS, ExportOptions, FileOptions, bam_names, scopes_of
+from .export_options import AT_REST, METHODS, ExportOptions, FileOptions, bam_names, scopes_of
 from .fingerprint import sign_numbers
 from .result import (
     NOT_RUN as NOT_RUN,
@@ -135,9 +135,12 @@ def _prepare(actuator: Any, to: str, options: ExportOptions) -> tuple[ExportedPa
     if name == "bam" and options.q_offset is None and isinstance(actuator, Fit):
         options = replace(options, q_offset=actuator.zero)
     if options.draws and options.spread is None and getattr(actuator, "variation", None) is not None:
-        joint = options.joint if actuator.joints else ""
-        spread = Spread().with_bands(actuator.variation, parts.actuators[parts.joint], joint)
-        options = replace(options, spread=spread)
+        each = {
+            joint: Spread().with_bands(actuator.variation, one, joint if actuator.joints else "")
+            for joint, one in parts.actuators.items()
+        }
+        spread = each.get(parts.joint) or next(iter(each.values()))
+        options = replace(options, spread=replace(spread, joints=each if options.into is not None else {}))
     _check_numbers(options)
     _check_parts(parts, options)
     return parts, _request_for(name, version, parts, options)
@@ -215,6 +218,7 @@ def _request_for(target: str, version: str, parts: ExportedParts, options: Expor
         amplitude=options.amplitude,
         load=options.load,
         backlash=options.backlash,
+        at_rest=options.at_rest,
         logs=given_logs(options.logs) or (),
         spread=options.spread,
         draws=options.draws,
@@ -246,6 +250,8 @@ def _check_numbers(options: ExportOptions) -> None:
     """Refuse names that nobody knows and numbers out of range."""
     if options.method not in METHODS:
         raise UnknownName("method", options.method, METHODS)
+    if options.at_rest not in AT_REST:
+        raise UnknownName("friction at rest", options.at_rest, AT_REST)
     if options.bam_name is not None and options.bam_name not in bam_names():
         raise UnknownName("actuator of BAM", options.bam_name, bam_names())
     if options.integrator not in INTEGRATORS:

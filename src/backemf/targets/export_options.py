@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..options import HIDDEN, Options, Scope, option, options, parse_file
+from ..options import HIDDEN, OUTSIDE_HELP, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ..findings import Finding
@@ -20,6 +20,8 @@ SOURCE_HELP = (
 )
 """What an actuator may be read from."""
 METHODS = ("simulation", "formula")
+AT_REST = ("closest", "frictionloss", "lugre", "springyield")
+"""What may hold a joint at rest in MuJoCo."""
 DRAWING = ("torch", "warp", "jax")
 """Targets whose files draw from a spread."""
 MUJOCO = ("mujoco", "mujoco-classic", "mujoco-live", "mujoco-plugin", "mjlab")
@@ -33,6 +35,7 @@ ROBOT = Scope("robot", "the fit of a robot into its MJCF", "the fit of a robot w
 INTO = Scope("into", "exports into a model: give into=", "exports into a model: give --into FILE")
 FILE = Scope("file", "files of their own; a model has its own", "files of their own; a model has its own")
 SPREAD = Scope("spread", f"the targets {', '.join(DRAWING)}")
+HELD = Scope("held", "the target mujoco")
 PLAY = Scope("play", f"the targets {' and '.join(WITH_PLAY)}")
 INTEGRATED = Scope("integrated", f"files of their own for {', '.join(MUJOCO)}")
 
@@ -71,7 +74,7 @@ def scopes_of(target: str, into: object = None, robot: bool = True) -> set[str]:
     """
     own = into is None
     applying = {"file": own, "into": not own, "spread": target in DRAWING, "play": target in WITH_PLAY}
-    applying["bam"] = target == "bam"
+    applying |= {"bam": target == "bam", "held": target == "mujoco"}
     applying["robot"] = robot and not own and target in WITH_GROUND
     return {
         kind for kind, applies in (applying | {"integrated": own and target in MUJOCO}).items() if applies
@@ -116,6 +119,13 @@ class FileOptions(Options):
     )
     backlash: bool = option(
         default=False, help="In MuJoCo: carry the gearbox's play as an extra joint.", applies_to=PLAY
+    )
+    at_rest: str = option(
+        default="closest",
+        help="In MuJoCo: what a joint's dry friction becomes; springyield holds without creep, from 4.0 on.",
+        more="'closest' runs the files and takes what moves most like the actuator.",
+        choices=AT_REST,
+        applies_to=HELD,
     )
     logs: Iterable[Log] | Log | None = option(
         default=None,
@@ -173,6 +183,7 @@ class ExportOptions(FileOptions):
         " robot.",
         parse=parse_file,
     )
+    allow_outside: bool = option(default=False, help=OUTSIDE_HELP)
     ground: bool = option(
         default=True,
         help="Of a robot's fit: put the table or floor that its recordings show into the model.",

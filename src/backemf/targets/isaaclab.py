@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..analysis.conversion import isaac_constants
+from ..bounds import limits, text_of
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics import drive as drives
 from ..physics.actuator import Actuator
@@ -335,7 +336,7 @@ def _matches(pattern: str, joint: str) -> bool:
 def _configurations(path: Path) -> dict[str, Call]:
     """Name -> every actuator configuration in a Python text."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(text_of(path, most=limits().short))
     except FileNotFoundError:
         raise MissingValue(f"there is no file {str(path)!r}") from None
     except (OSError, ValueError, SyntaxError, RecursionError) as error:

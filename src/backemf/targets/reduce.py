@@ -11,20 +11,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..mujoco.actuator_conversion import current_loop, from_actuator, no_place
+from ..errors import BackemfError, InvalidValue
+from ..mujoco.actuator_conversion import current_loop, no_place
 from ..mujoco.attributes import motor_limits
 from ..physics import steady
 from ..physics.actuator import Actuator
-from ..physics.friction import Coulomb, LuGre, Viscous
+from ..physics.friction import Coulomb, LuGre, MaxwellSlip, Viscous
 from ..physics.gearbox import Gearbox
 from ..physics.joint_law import Capability, capability, dry_levels
 from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
-from .mujoco.finding import integrator_finding
-from .reference_motions import judged_over, motions_of, reference_inertia
+from .mujoco.holding import as_springs, bristle_holds, can_yield, stiff_bristle, stiffest_spring
+from .reference_motions import judged_over, motions_of
 from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
+    FIRMWARE_ROWS,
     FOR_EVER,
     NO_PLAY,
     NO_PUSH_ROW,
@@ -43,9 +45,15 @@ from .spec import (
 )
 from .write import account
 
+OF_PEAK = ("friction.static", "friction.stribeck_velocity")
+"""Numbers of the extra friction at rest."""
 BETTER = 0.9
 """Other numbers than the closed forms, or a bristle instead of the joint's friction,
 are taken where they leave less than this share of the error."""
+
+
+KINDS = {"coulomb": "frictionloss", "maxwell-slip": "springyield", "lugre": "lugre"}
+"""What holds a joint at rest in a file, for the friction that it is carried as."""
 
 
 ERAS = "3.7 to 3.11 in volts, from 3.12 on in newton-metres"
@@ -89,30 +97,50 @@ def reduce_actuator(actuator: Actuator, request: Request, era: int) -> DcMotorRe
     return DcMotorReduction(reduced, losses, open_friction)
 
 
-def carry_actuator(actuator: Actuator, request: Request, era: int) -> ReducedActuator:
+def carry_actuator(
+    actuator: Actuator, request: Request, era: int, engine: InEngine | None = None
+) -> ReducedActuator:
     """The best `<dcmotor>` (and joint friction) for an actuator.
 
     Args:
         actuator: the whole one.
         request: the motions it is judged over.
         era: as `reduce_actuator` takes it.
+        engine: runs the file of a candidate; without it kinds of friction are compared by what stands in.
 
     Returns:
         What the target carries, and what that loses.
+
+    Raises:
+        InvalidValue: the version has no `springyield`, and that was asked for.
     """
+    if request.at_rest == "springyield" and not can_yield(request):
+        raise InvalidValue(
+            f"{request.target} {request.version} has no springyield; expected mujoco@4.0, or"
+            " at_rest='frictionloss'"
+        )
     reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
-        return ReducedActuator(reduced_actuator, NOTHING_LOST)
+        asked = request.at_rest == "springyield" and reduced_actuator.friction.name == "coulomb"
+        return ReducedActuator(
+            as_springs(reduced_actuator, request) if asked else reduced_actuator, NOTHING_LOST
+        )
     motions, over = motions_of(actuator, request)
     reference = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
     made, left = reduced_actuator, difference(positions(reduced_actuator, motions), reference)
+    tried: list[RefittedActuator] = []
     if request.method != "formula" and touched:
         for candidate in _candidates(reduced_actuator, open_friction, actuator, request):
             fit = refit(candidate, touched, actuator, request)
-            bristle = candidate is not reduced_actuator
-            if fit.left.rms < BETTER * left.rms and (not bristle or _holds(fit.actuator, request, era)):
+            if candidate is not reduced_actuator:
+                tried += [fit] if bristle_holds(fit.actuator, request, era) else []
+            elif fit.left.rms < BETTER * left.rms:
                 made, left = fit
+    if can_yield(request) and open_friction and made.friction.name == "coulomb":
+        springs = as_springs(made, request)
+        tried.append(RefittedActuator(springs, difference(positions(springs, motions), reference)))
+    made, left = _closest([RefittedActuator(made, left), *tried], request, reference, engine)
     given_account = account(actuator, losses, left, reference, motions, over)
     units = {path: made.unit(path) for path in made.parameters}
     return ReducedActuator(
@@ -121,18 +149,50 @@ def carry_actuator(actuator: Actuator, request: Request, era: int) -> ReducedAct
     )
 
 
-def _holds(actuator: Actuator, request: Request, era: int) -> bool:
-    """Whether a bristle feeds no energy in and the engine's step follows it,
-    on the reference bench and on the rotor alone."""
-    if actuator.friction.findings():
-        return False
-    version = {"mujoco": request.version}.get(request.target, "3.11" if era == 1 else "4.0")
-    dcmotor = from_actuator(replace(actuator, gearbox=rigid(actuator.gearbox)), era).dcmotor
-    heavy = reference_inertia(actuator, request)
-    return all(
-        integrator_finding(dcmotor, J, request.timestep, request.integrator, version) is None
-        for J in (heavy, 0.1 * heavy)
-    )
+InEngine = Callable[[Actuator], np.ndarray]
+"""Positions of a candidate's own file over the motions [rad or m]."""
+
+
+def _closest(
+    tried: list[RefittedActuator], request: Request, reference: np.ndarray, engine: InEngine | None
+) -> RefittedActuator:
+    """The kind of friction that was asked for, or the one whose file moves most like the actuator; the first
+    unless another is clearly closer."""
+    wanted = _wanted_kind(request)
+    of_kind = [one for one in tried if KINDS.get(one.actuator.friction.name) == wanted]
+    if not of_kind and request.at_rest == "lugre":
+        raise InvalidValue(
+            f"a step of {1e3 * request.timestep:g} ms holds no bristle of this actuator, or it needs none;"
+            " expected a shorter timestep, or at_rest='frictionloss'"
+        )
+    if of_kind or len(tried) == 1:
+        return (of_kind or tried)[0]
+    off = [one.left.rms for one in tried]
+    if engine is not None:
+        ran = [difference(_run_file(engine, one.actuator, reference), reference).rms for one in tried]
+        off = ran if math.isfinite(ran[0]) else off
+    elif can_yield(request):  # what nothing ran is not taken for its stand-in's sake alone
+        off = [
+            v if one.actuator.friction.name != "maxwell-slip" else math.inf
+            for v, one in zip(off, tried, strict=True)
+        ]
+    best = min(range(len(tried)), key=lambda k: off[k])
+    return tried[best] if off[best] < BETTER * off[0] else tried[0]
+
+
+def _run_file(engine: InEngine, candidate: Actuator, reference: np.ndarray) -> np.ndarray:
+    """Where the candidate's file goes; nowhere that is finite if it cannot be run so."""
+    try:
+        return engine(candidate)
+    except BackemfError:
+        return np.full_like(reference, np.nan)
+
+
+def _wanted_kind(request: Request) -> str | None:
+    """What a joint is to be held by; None: whatever is closest."""
+    if request.at_rest != "closest":
+        return request.at_rest
+    return None if request.similar is None else KINDS.get(request.similar.friction.name)
 
 
 def rigid(gearbox: Gearbox) -> Gearbox:
@@ -342,7 +402,7 @@ OF_DRIVE = (
     Row("drive.slew, command_low, command_high", "controller (slewmax), ctrlrange", "times gear"),
     Row("drive.delay", "delay, nsample", ""),
     SENSOR_AT_GEAR,
-    drop("drive.deadband", "every error counts"),
+    *FIRMWARE_ROWS,
     PERIOD_ROW,
     NO_PUSH_ROW,
     drop(
@@ -392,7 +452,12 @@ def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
         yield Loss("friction.damping_exponent", text, False, without=without)
     if own.get("friction.stribeck_exponent", 2.0) != 2.0:
         yield Loss("friction.stribeck_exponent", "2 in the engine", True, "friction")
-    if len(friction.bristles) > 1:
+    if len(friction.bristles) > 1 and can_yield(request):
+        most = stiffest_spring(actuator, request)
+        if friction.stiffness > most:
+            text = f"springs of {most:.4g} N m/rad together, the stiffest that the time step holds"
+            yield Loss("friction.stiffness", text, True)
+    elif len(friction.bristles) > 1:
         yield Loss("friction.softening", "several springs became one bristle", True, "friction")
     if friction.loaded:
         yield Loss("friction.load", "LuGre's levels are those of a middling load", True, "friction")
@@ -408,6 +473,11 @@ def _engine_friction(now: Actuator, given: Actuator, request: Request) -> Actuat
     moving, at_rest = dry_levels(given, request.load, request.amplitude)
     if not friction.bristle:
         return replace(now, friction=Coulomb(**drag, coulomb=moving))
+    if len(friction.bristles) > 1 and can_yield(request):
+        stiffness = min(friction.stiffness, stiffest_spring(given, request))
+        softening = given.parameters["friction.softening"]
+        springs = MaxwellSlip(**drag, coulomb=friction.moving, stiffness=stiffness, softening=softening)
+        return replace(now, friction=springs)
     level = (friction.moving, friction.breakaway)
     if friction.loaded:
         level = (max(moving, 1e-9), max(at_rest, moving, 1e-9))
@@ -422,6 +492,11 @@ OF_FRICTION = (
         "friction.coulomb",
         "joint frictionloss with solreffriction, solimpfriction",
         "so that it sticks; of kind LuGre and Dahl lugre",
+    ),
+    Row(
+        "friction.coulomb, stiffness, softening",
+        "fixed tendons with stiffness and springyield",
+        "from 4.0 on: four for MaxwellSlip; one in place of frictionloss where closer or asked for",
     ),
     Row(
         "friction",
@@ -447,19 +522,19 @@ def _candidates(
     """The joint's own friction, and a bristle that this time step can hold."""
     if not open_friction or not reduced.friction.dry:
         return [reduced]
-    if request.similar is not None and not request.similar.friction.bristle:
+    wanted = _wanted_kind(request)
+    if wanted not in (None, "lugre"):
         return [reduced]
     able = capability(actuator, request.amplitude)
     coulomb, static = dry_levels(actuator, request.load, request.amplitude)
-    J = steady.armature(actuator) or reference_inertia(actuator, request)
-    stiffness, floor = 0.1 * J / request.timestep**2, max(coulomb, 1e-3 * able.stall)
+    (stiffness, damping), floor = stiff_bristle(reduced, actuator, request), max(coulomb, 1e-3 * able.stall)
     bristle = LuGre(
         **reduced.friction.drag_terms,
         coulomb=floor,
         static=max(static, floor),
         stribeck_velocity=actuator.friction.fades_at or 0.1 * able.speed,
         stiffness=stiffness,
-        damping=0.6 * math.sqrt(J * stiffness),
+        damping=damping,
     )
     either = [reduced, replace(reduced, friction=bristle)]
     return either if request.similar is None else either[1:]
@@ -504,7 +579,7 @@ def _search_numbers(
     paths: list[str] = []
     if "friction" in touched:
         paths += ["friction.viscous", *(["friction.coulomb"] if friction.dry else [])]
-        paths += ["friction.static", "friction.stribeck_velocity"] if friction.bristle else []
+        paths += [path for path in OF_PEAK if path in reduced.parameters]
     if "motor" in touched:
         paths += ["motor.torque_constant", "motor.resistance"]
     x0 = [reduced.parameters[path] for path in paths]

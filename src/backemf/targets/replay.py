@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bounds import bytes_of, text_of
 from ..engine.simulate import simulate
 from ..errors import InvalidValue, MissingValue, NotAvailable
 from ..findings import Finding
@@ -370,10 +371,10 @@ def _read(path: Path) -> tuple[str, dict[str, str | bytes]]:
     """The text that says what a file is, and the file with those that belong to it."""
     try:
         if path.suffix.lower() == ".fmu":
-            content = path.read_bytes()
+            content = bytes_of(path)
             told = unpack_files(content).get("modelDescription.xml", b"")
             return told.decode("utf-8"), {path.name: content}
-        text, beside = path.read_text(encoding="utf-8"), path.with_suffix(".h")
+        text, beside = text_of(path), path.with_suffix(".h")
         stored = re.search(r'Path\(__file__\)\.with_name\("([^"/]+)"\)', text)
         if path.suffix.lower() == ".py" and stored:
             beside = path.with_name(stored[1])
@@ -382,7 +383,7 @@ def _read(path: Path) -> tuple[str, dict[str, str | bytes]]:
         if not beside.is_file():
             what = "header" if beside.suffix == ".h" else "file"
             raise MissingValue(f"{path.name} needs its {what} {beside.name} beside it")
-        return text, {path.name: text, beside.name: beside.read_text(encoding="utf-8")}
+        return text, {path.name: text, beside.name: text_of(beside)}
     except BROKEN as error:
         raise InvalidValue(f"{path.name} is no FMU: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -425,7 +426,7 @@ def _mjcf(path: Path, actuator: Actuator | None, name: str | None, joint: str | 
     made, old = source.actuator if actuator is None else actuator, read_joint(loaded, source.joint)
     by_motor = old.actuator in dcmotors(loaded.model)
     target, version = parse_target("mujoco" if by_motor else "mujoco-classic")
-    text = path.read_text(encoding="utf-8")
+    text = text_of(path)
     return Export(
         target=target,
         version=version,

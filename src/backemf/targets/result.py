@@ -118,6 +118,8 @@ class Request(NamedTuple):
     """As the target carries an actuator that differs in its drive alone; losses are made up for alike."""
     bam_name: str | None = None
     """Which of BAM's actuators it is."""
+    at_rest: str = "closest"
+    """What MuJoCo's joint is held by: "frictionloss", "lugre", "springyield", or the closest of them."""
     q_offset: float | None = None
     """From the joint's zero to the recordings' [rad], where it was identified."""
 
@@ -268,7 +270,8 @@ class Export(NotebookDisplay):
 def _rename_files(content: str | bytes, new: Mapping[str, Path]) -> str | bytes:
     if isinstance(content, str):
         for name, path in new.items():
-            content = content.replace(f'"{name}"', f'"{path.name}"') if len(new) > 1 else content
+            for named in (('"', '"'), ("@./", "@")) if len(new) > 1 else ():
+                content = content.replace(name.join(named), path.name.join(named))
     return content
 
 

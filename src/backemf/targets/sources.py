@@ -3,12 +3,12 @@ MJCF model, a configuration of Isaac Lab."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import store
+from ..bounds import json_of
 from ..datasheets import parts
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics.actuator import Actuator
@@ -144,7 +144,7 @@ def _joint(path: Path, name: str | None, hint: str | None) -> ActuatorSource | N
 def _content(path: Path) -> Any:
     """A JSON file's content; None where it is none, which whoever reads it says."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json_of(path)
     except FileNotFoundError:
         raise MissingValue(f"there is no file {str(path)!r}") from None
     except (OSError, ValueError, RecursionError):

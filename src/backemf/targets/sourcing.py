@@ -136,10 +136,13 @@ def _at_supply(actuator: Any, voltage: float | None, source: str) -> Any:
 
 def set_values(actuator: Any, sets: list[str] | None) -> dict[str, float]:
     """What `--set` gave: path=number, with or without a unit."""
-    values = {}
-    for words in sets or ():
-        path, equals, text = (word.strip() for word in words.partition("="))
-        if not equals or not path or not text:
-            raise InvalidValue(f"--set is {words!r}; expected PATH=VALUE, such as drive.proportional=16")
-        values[path] = si(text, actuator.unit(path), path)
-    return values
+    typed = map(path_and_text, sets or ())
+    return {path: si(text, actuator.unit(path), path) for path, text in typed}
+
+
+def path_and_text(words: str) -> tuple[str, str]:
+    """("motor.resistance", "2.1 ohm") of what was typed behind `--set`."""
+    path, equals, text = (word.strip() for word in words.partition("="))
+    if not equals or not path or not text:
+        raise InvalidValue(f"--set is {words!r}; expected PATH=VALUE, such as drive.proportional=16")
+    return path, text

@@ -256,3 +256,29 @@ def test_motors_are_those_that_run_in_the_tests_of_their_own_mechanism(tmp_path)
     assert drive.mechanism == "Drive"
     with pytest.raises((ReadError, UnknownName), match="unknown mechanism 'arm'; valid: Drive, Steer"):
         mechanism_logs(str(tmp_path / "swerve.wpilog"), name="arm")
+
+
+def test_motors_on_one_shaft_are_one_mechanism_and_others_are_asked_for(tmp_path):
+    """A follower that is mounted the other way round, and a motor that does something else."""
+
+    def second(scale):
+        _, volts, place, speed = (name.replace("TalonFX-3", "TalonFX-4") for name in NAMES["phoenix"])
+        more = {name: ("double", "", []) for name in (volts, place, speed)}
+        for k, test in enumerate(TEST_NAMES):
+            way = 1.0 if test.endswith("forward") else -1.0
+            for i in range(150):
+                t, u = 10.0 * k + 0.02 * i, way * (0.02 * i if test.startswith("quasi") else 7.0) * (i < 100)
+                for name, value in (
+                    (volts, -u),
+                    (place, scale * way * (0.02 * i) ** 2),
+                    (speed, scale * way * 0.04 * i),
+                ):
+                    more[name][2].append((t, value))
+        return more
+
+    logs = mechanism_logs(str(written(tmp_path / "a.wpilog", "phoenix", more=second(-1.0))))
+    assert len(logs) == 8
+    with pytest.raises(
+        ReadError, match="several motors run during the tests; say which with --preset phoenix:"
+    ):
+        mechanism_logs(str(written(tmp_path / "b.wpilog", "phoenix", more=second(0.5))))

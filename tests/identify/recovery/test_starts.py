@@ -11,8 +11,8 @@ import pytest
 import backemf as be
 from backemf.identify.optimize import levenberg_marquardt
 from backemf.identify.parameters import free
+from backemf.identify.prepared_log import Blocks, StartStates
 from backemf.identify.problem import problem
-from backemf.identify.start_states import Blocks, StartStates
 
 from ..recordings import SERVO, record
 

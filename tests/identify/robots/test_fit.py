@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,6 +212,44 @@ def test_masses_are_found_where_the_model_is_wrong(robot):
     moment = [float(m.mass[0] * m.ipos[0]) for m in (hand, true)]
     assert moment[0] == pytest.approx(moment[1], rel=0.25)
     assert fit.score.rms_free < 4e-3
+
+
+def test_a_payload_and_how_the_base_stands_are_found_by_name(robot):
+    """Ten times the payload of the test above, and an arm that is bolted 3 degrees askew."""
+    truth = {"payload.mass": 0.08, "base.tilt_y": 0.05}
+    logs = [replace(recording(change_robot(robot, truth), k, 8.0, step=1e-3), robot=robot) for k in (1, 2, 3)]
+    prior = {"motor.resistance": (4.0, 0.04), "motor.torque_constant": (1.2, 0.012)}
+    named = ["robot.payload.mass", "robot.base"]
+    fit = be.fit(START, logs, prior=prior, friction="coulomb", also=named, bands=False)
+    found = {b.path.removeprefix("robot."): b for b in fit.bench if b.path.startswith("robot.")}
+    assert set(truth) <= set(found) <= {*truth, "base.tilt_x"}  # about its own axis nothing is told
+    for name, value in truth.items():
+        assert found[name].value == pytest.approx(value, abs=3 * found[name].error), name
+        assert found[name].error < 0.3 * value
+    with pytest.raises(be.BackemfError, match=r"unknown number of the robot 'robot\.payloads'"):
+        be.fit(START, logs, prior=prior, also=["robot.payloads"])
+
+
+def test_numbers_of_a_robots_joints_may_be_set_before_the_fit(robot):
+    """A supply and one joint's gain that nobody wrote into the recordings; without them another stiffness
+    would be found."""
+    logs = [recording(robot, k, 5.0) for k in (1, 2)]
+    wrong = START.replace(**{"drive.supply": 9.0})
+    usual: dict[str, Any] = {"friction": "coulomb", "bands": False}
+    right = be.fit(START, logs, **usual)
+    volts = START.parameters["drive.supply"]
+    again = be.fit(wrong, logs, values={"drive.supply": f"{volts:g} V"}, **usual)
+    gain = 2.0 * START.parameters["drive.proportional"]
+    other = be.fit(START, logs, values={"elbow.drive.proportional": gain}, **usual)
+    left = be.fit(wrong, logs, **usual)
+    for joint, one in right.joints.items():
+        assert again.joints[joint].actuator == one.actuator
+        assert left.joints[joint].actuator != one.actuator
+    assert other.joints["elbow"].actuator.drive.proportional == gain
+    assert other.joints["wrist"].actuator.drive.proportional == START.parameters["drive.proportional"]
+    assert other.score.joints["elbow"] > 1.5 * right.score.joints["elbow"]
+    with pytest.raises(be.BackemfError, match="sole"):
+        be.fit(START, logs, values={"sole.drive.proportional": 3})
 
 
 def test_a_share_of_the_masses_is_read_from_the_command_line():

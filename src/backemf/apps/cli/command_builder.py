@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from ...bounds import outside
 from ...options import FIGURE, FOLDER, HIDDEN, OWN_UNIT, Answer, CommandSpec, Option, Terminal, options_of
 from .terminal import answer, at_terminal, drawable, inside, keep, making, parse_place
 
@@ -184,6 +185,7 @@ def run_command(spec: CommandSpec, options: Any, json: bool, strict: bool) -> No
             path = getattr(options, one.name)
             if one.writes not in (None, FOLDER) and path is not None:
                 opened.enter_context(making(path))
+        opened.enter_context(outside(getattr(options, "allow_outside", False)))
         result = spec.run(options, opened.enter_context(at_terminal(spec.working, json)))
     if result is None:  # it has said what there was to say
         return

@@ -10,14 +10,14 @@ from typer.core import TyperGroup
 from ...options import Answer, Terminal, option, option_of, options
 from ...targets.export_options import SOURCE_HELP
 from .command_builder import Verb, command
-from .inputs import ActuatorWords, CommandWords, ControlWords, SupplyWords
+from .inputs import ActuatorWords, CommandWords, ControlWords, ModelWords, SupplyWords
 from .terminal import finding_lines, under
 
 NO_SOURCE = "Rotor turns per output turn, where no source is given."
 
 
 @options
-class ConvertWords(CommandWords):
+class ConvertWords(ModelWords):
     """A source, or a motor's own numbers."""
 
     chosen_by: ClassVar[tuple[str, ...]] = ()
@@ -379,6 +379,9 @@ def units(options: UnitWords, terminal: Terminal) -> Answer:
 
     words = " ".join(options.words).split()
     at = next((k for k, word in enumerate(words) if word in TO), None)
+    if at is None and "in" in words[1:-1]:  # of "15 kg cm in N m"; an inch stands at an end, or before "to"
+        at = words.index("in", 1)
+        words[at] = TO[0]
     if at is None:  # the unit of the number is its own word, or stands behind it without a space
         at = min(len(words), 1 if words[0][-1].isalpha() or len(words) == 1 else 2)
     made = convert(" ".join(words[:at]), " ".join(word for word in words[at:] if word not in TO))

@@ -6,10 +6,10 @@ from __future__ import annotations
 import base64
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
 from ...options import FOLDER, HIDDEN, Answer, Scope, Terminal, option, option_of, options
@@ -17,8 +17,8 @@ from ...targets.export_options import DRAWING, INTO, SOURCE_HELP, ExportOptions,
 from .command_builder import command
 from .inputs import (
     ActuatorWords,
-    CommandWords,
     ControlWords,
+    ModelWords,
     ReadingWords,
     WritingWords,
     all_of,
@@ -29,7 +29,7 @@ from .inputs import (
     read_logs,
     robot_of,
 )
-from .terminal import folder, is_folder, keep, pick
+from .terminal import finding_lines, folder, is_folder, keep, pick, under
 
 RECORDED = Scope("recorded", "recordings: give logs", "recordings: give --log FILE")
 
@@ -355,13 +355,60 @@ def replay(options: ReplayWords, terminal: Terminal) -> Answer:
     made = _replayed_export(o, replace(how, logs=fitted))
     terminal.say("replaying")
     made = made.with_replay(ran := again(made, recordings))
-    figure = None if o.plot is None else replay_figure(ran, f"{o.source} as {made.target} runs it")
+    bands = _bands_of(o.source, recordings or [], ran)
+    figure = None
+    if o.plot is not None:
+        figure = replay_figure(ran, f"{o.source} as {made.target} runs it", [one.motion for one in bands])
     return Answer(
-        content=lambda: _plain(made),
-        text=lambda: f"{made}\n\n{ran}",
+        content=lambda: {**_plain(made), "bands": {one.name: one.plain() for one in bands}},
+        text=lambda: "\n\n".join([str(made), str(ran), *(str(one) for one in bands)]),
         written=[o.plot],
         figures={} if o.plot is None else {o.plot: figure},
     )
+
+
+class _ReplayBand(NamedTuple):
+    """A recording that the fit never saw: how far off it was to be expected, and what came of it."""
+
+    name: str
+    motion: Any
+    file_inside: float
+
+    def plain(self) -> dict[str, Any]:
+        """Errors in rad or m, shares from 0 to 1."""
+        expected, inside = self.motion.expected, self.motion.inside()
+        return {"expected_mae": expected.mae, "mae": self.motion.mean_absolute(), "inside": inside} | {
+            "file_inside": self.file_inside
+        }
+
+    def __str__(self) -> str:
+        row, unit = self.plain(), "mrad" if self.motion.fit.actuator.motion == "rotary" else "mm"
+        return (
+            f"{self.name} was not fitted: {1e3 * row['expected_mae']:.3g} {unit} off were to be expected on"
+            f" average, {1e3 * row['mae']:.3g} were found; {100 * row['inside']:.0f} % of it and"
+            f" {100 * self.file_inside:.0f} % of the file's motion are inside the 95 % band."
+        )
+
+
+def _bands_of(source: str, recordings: Sequence[Any], ran: Any) -> list[_ReplayBand]:
+    """The bands of a stored fit around recordings that it never saw; none for any other source."""
+    import numpy as np
+
+    from ...errors import BackemfError
+    from ...results.fit_result import Fit
+
+    try:
+        fit = Fit.read(source)
+    except BackemfError:
+        return []
+    found = []
+    for log in recordings if fit.variation is not None and not fit.joints else []:
+        motion = fit.predict(log)
+        case = next((case for case in ran.cases if case.name == log.name), None)
+        if motion.has_band and case is not None:
+            file = np.interp(log.time - log.time[0], case.time, case.target)
+            found.append(_ReplayBand(log.name, motion, motion.inside({"": file})))
+    return found
 
 
 def _refuse_for_written(options: ExportOptions, source: str) -> None:
@@ -396,7 +443,7 @@ def _replayed_export(words: ReplayWords, options: ExportOptions) -> Any:
 
 
 @options
-class ExplainWords(CommandWords):
+class ExplainWords(ModelWords):
     """What one may ask of `explain`."""
 
     model: str = option(help="An MJCF file; model.xml#JOINT for one of its actuators.", cli="model")
@@ -425,29 +472,36 @@ def explain(options: ExplainWords, terminal: Terminal) -> Answer:
 
 
 @options
-class ConformWords(CommandWords):
+class ConformWords(ModelWords):
     """What one may ask of `conform`."""
 
     model: Path = option(help="An MJCF file with dcmotors on hinges or slides.", cli="model")
     steps: int = option(default=500, help="Time steps to compare.")
 
 
-@command(ConformWords, has_findings=False)
+@command(ConformWords)
 def conform(options: ConformWords, terminal: Terminal) -> Answer:
     """Drive each dcmotor of a model in the installed MuJoCo and print the worst one-step difference.
 
     Example: backemf conform arm.xml
     """
-    from ...mujoco.arrays import load_mujoco
+    from ...mujoco.arrays import load_model, load_mujoco
     from ...mujoco.conform import conform as run
+    from ...mujoco.models import solver_findings
 
     compared = run(options.model, steps=options.steps)
+    findings = solver_findings(load_model(options.model))
 
     def content() -> dict[str, Any]:
         rows = [pick(c, "actuator joint worst differences note") for c in compared]
-        return {"mujoco": load_mujoco().__version__, "steps": options.steps, "actuators": rows}
+        said = {"findings": [f.to_dict() for f in findings]}
+        return {"mujoco": load_mujoco().__version__, "steps": options.steps, "actuators": rows, **said}
 
-    return Answer(content=content, text=lambda: _conform_text(compared))
+    def text() -> str:
+        parts = (_conform_text(compared), under("Findings", finding_lines(findings)))
+        return "\n\n".join(part for part in parts if part)
+
+    return Answer(content=content, text=text, findings=findings)
 
 
 def _conform_text(compared: Any) -> str:

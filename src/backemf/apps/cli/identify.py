@@ -46,7 +46,6 @@ class FitWords(StartWords, WritingWords, FitOptions):
     """What one may ask of `fit`."""
 
     bench: str | None = option_of(ReadingWords, "bench", applies_to=BENCH)
-    set: list[str] | None = option_of(SupplyWords, "set", applies_to=BENCH)
     command: str | None = option_of(ReadingWords, "command", applies_to=BENCH)
     robot: Path | None = option(
         default=None, help="The recordings are of a robot with this MJCF or URDF: fit every joint."
@@ -98,7 +97,7 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
         rows = [pick(p, columns) for p in verdict.parameters]
-        counts = pick(verdict, "verdict n_logs n_samples")
+        counts = pick(verdict, "verdict level n_logs n_samples")
         told = {**counts, "parameters": rows, "findings": verdict.findings, "next": further}
         return told | ({"mended": words} if options.apply else {})
 
@@ -135,6 +134,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
     Example: backemf fit logs/*.json --start mx-106 --friction m6 --hold-out gain=8 -o fit.json
     """
     from ...errors import InvalidValue
+    from ...targets.sourcing import path_and_text
     from ..report.verdict import level, verdict
 
     o, words = options, list[str]()
@@ -149,6 +149,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         actuator: Any = o.start
         told = {"map": o.map, "episodes": o.episodes, "robot": Robot.read(o.robot, ground=o.ground)}
         recordings = read_logs(o.logs, terminal.say, **told)
+        asked = replace(asked, values=dict(path_and_text(word) for word in o.set or ()))
     else:
         actuator, sheet, recordings = _read_start(o, terminal)
         asked = _on_bench(asked, sheet)

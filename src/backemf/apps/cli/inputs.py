@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ...logs import BENCH_HELP, MAP_HELP
-from ...options import FIGURE, Options, option, options, options_of
+from ...options import FIGURE, OUTSIDE_HELP, Options, option, options, options_of
 
-ASIDE = ("force", "strict", "json")
+ASIDE = ("force", "strict", "json", "allow_outside")
 """Options that say nothing of the answer itself."""
 
 
@@ -56,7 +56,14 @@ def plot_option(what: str, **more: Any) -> Any:
 
 
 @options
-class SupplyWords(CommandWords):
+class ModelWords(CommandWords):
+    """Of a command that may be given a model."""
+
+    allow_outside: bool = option(default=False, help=OUTSIDE_HELP)
+
+
+@options
+class SupplyWords(ModelWords):
     """How a source's actuator is supplied and set up."""
 
     set: list[str] | None = option(
@@ -98,7 +105,7 @@ class ActuatorWords(ControlWords):
 
 
 @options
-class ReadingWords(CommandWords):
+class ReadingWords(ModelWords):
     """How recordings are read."""
 
     bench: str | None = option(default=None, help=BENCH_HELP)
@@ -398,12 +405,11 @@ def _all_of(source: str) -> dict[str, str]:
 
 
 def _mapping(path: Path) -> dict[str, str]:
-    import tomllib
-
+    from ...bounds import limits, text_of, toml
     from ...errors import InvalidValue
 
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8"))
+        rows = toml(text_of(path, most=limits().short))
     except (OSError, ValueError) as error:
         raise InvalidValue(f"--joints {str(path)!r} cannot be read as TOML: {error}") from None
     if {type(name) for name in rows.values()} != {str}:

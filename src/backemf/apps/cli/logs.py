@@ -75,7 +75,9 @@ def log(options: LogWords, terminal: Terminal) -> Answer:
     problem = ""
     if all(look.log is None for look in looks):
         files = ", ".join(dict.fromkeys(look.file for look in looks))
-        problem = f"nothing can be read of {files}; the reason is given with each"
+        alone = len(looks) == 1 and looks[0].recording is None and looks[0].whole is None
+        why = f": {looks[0].problem}" if alone else "; the reason is given with each"
+        problem = f"nothing can be read of {files}{why}"
 
     def text() -> str:
         if options.full or len(looks) <= IN_FULL:
@@ -108,6 +110,7 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
     if recording is not None:
         summary |= {"name": recording.name, "format": recording.format, "conversions": recording.notes}
         summary |= {"channels": _channels(one), "mechanism": recording.mechanism or None}
+        summary |= {"duration": _lasts(recording)}
     if robot is not None:
         left = [] if one.whole is None else list(one.whole.left)
         summary |= {"name": one.whole and one.whole.name, "robot": robot.name}
@@ -119,6 +122,12 @@ def describe(one: Look, robot: Robot | None = None) -> dict[str, Any]:
         summary |= {"conversions": log.conversions, "findings": log.findings}
         summary |= {"mechanism": log.mechanism or None}
     return summary
+
+
+def _lasts(recording: Any) -> float | None:
+    """From the first sample of any channel to the last [s]; None where none has times."""
+    clocks = [c.time for c in recording.channels if c.time is not None and len(c.time)]
+    return max(float(t[-1]) for t in clocks) - min(float(t[0]) for t in clocks) if clocks else None
 
 
 def _channels(look: Look) -> list[dict[str, Any]]:
@@ -158,7 +167,7 @@ def _in_full(s: dict[str, Any]) -> str:
     from ... import tables
 
     title = f"{s['name'] or s['file']}" + (f" ({s['format']})" if s["format"] else "")
-    parts = [title if s["duration"] is None else f"{title}: {tables.number(s['duration'])} s, {s['motion']}"]
+    parts = [title if s["motion"] is None else f"{title}: {tables.number(s['duration'])} s, {s['motion']}"]
     if s.get("joints"):
         parts.append(text_of(s["joints"], s["of_no_joint"]))
     if s["channels"]:

@@ -148,9 +148,13 @@ def main() -> None:
             code = app(standalone_mode=False)
     except BackemfError as error:
         _fail(str(error))
-    except _Misused as error:  # words that are no command line: typer says how it is used
-        error.show()
-        _fail(error.format_message(), said=True)
+    except _Misused as error:  # words that are no command line
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group alone: its help
+            error.show()
+            _end(2)
+        from .misuse import misuse
+
+        _fail(misuse(error, typer.main.get_command(app), sys.argv[1:]))
     except RecursionError:
         wanted = "expected a file of the formats that `backemf log --help` and the documentation name"
         _fail(f"the input is nested too deeply; {wanted}")
@@ -172,10 +176,9 @@ def main() -> None:
         _end(code or 0)
 
 
-def _fail(text: str, said: bool = False) -> NoReturn:
-    """End with 2 and the reason: for people, unless that is `said`, and for a program that asked for JSON."""
-    if not said:
-        typer.echo(f"backemf: {text}", err=True)
+def _fail(text: str) -> NoReturn:
+    """End with 2 and the reason: for people, and for a program that asked for JSON."""
+    typer.echo(f"backemf: {text}", err=True)
     if "--json" in sys.argv[1:]:
         print_json(failure(text))
     _end(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -318,7 +319,7 @@ def plot(options: PlotWords, terminal: Terminal) -> Answer:
 
     Example: backemf plot friction mx-106/m6 mx-64/m6 -o both.png
     """
-    from ...errors import InvalidValue, MissingValue
+    from ...errors import InvalidValue, MissingValue, UnknownName
     from ...files import write_all
     from ...targets.sourcing import choose_actuator
     from ..report.figures import draw, show as plots
@@ -329,7 +330,10 @@ def plot(options: PlotWords, terminal: Terminal) -> Answer:
     if o.output is None and o.data is None and not terminal.quiet:
         raise MissingValue("there is nothing to write to; expected -o FILE, --data FILE or --json")
     panels, sources = _panels_and_sources(o, plots.KINDS)
-    chosen = {_name(source, sources): choose_actuator(source, **o.actuator_keywords()) for source in sources}
+    try:
+        chosen = {_name(one, sources): choose_actuator(one, **o.actuator_keywords()) for one in sources}
+    except UnknownName as wrong:
+        raise InvalidValue(f"{wrong}; what can be drawn of a part: {', '.join(plots.KINDS)}") from None
     figure = plots.figure(_shown_actuators(chosen, sources, o.inertia), panels)
     if o.output is not None:
         notes = "; ".join(note for one in chosen.values() for note in one.notes)
@@ -357,7 +361,7 @@ def _panels_and_sources(o: PlotWords, known: Any) -> tuple[list[str], list[str]]
     from ...errors import MissingValue
 
     panels = [name for words in o.what or () for name in words.replace(",", " ").split()]
-    named = {source: source.strip().replace(" ", "-") for source in o.sources}
+    named = {source: re.sub("[ _]", "-", source.strip()) for source in o.sources}
     panels += [name for name in named.values() if name in known]
     sources = [source for source, name in named.items() if name not in known]
     if not sources:

@@ -148,7 +148,7 @@ def _with_bands(options: SimulateWords, runs: Sequence[Any]) -> list[Any]:
 
 def _plain_band(motion: Any) -> dict[str, Any]:
     """A band as plain values."""
-    expected = motion.fit.expected_error(motion.log)
+    expected = motion.expected
     series = {"time": motion.time, "predicted": motion.positions[""], "low": motion.low[""]}
     series |= {"high": motion.high[""]}
     return {"expected_mae": expected.mae, "expected_rms": expected.rms} | {
@@ -160,7 +160,7 @@ def _band_words(motions: Sequence[Any], motion: str) -> str:
     """How far off runs may be."""
     unit, lines = "mrad" if motion == "rotary" else "mm", []
     for k, one in enumerate(motions):
-        expected, half = one.fit.expected_error(one.log), 1e3 * float(one.band.half().mean())
+        expected, half = one.expected, 1e3 * float(one.band.half().mean())
         which = f"Run {k + 1}: a" if len(motions) > 1 else "A"
         lines.append(
             f"{which} recording would be {1e3 * expected.mae:.3g} {unit} off on average; 95 % of it within"

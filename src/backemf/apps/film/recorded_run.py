@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ...logs.log import Log
 from ...logs.robot import Robot
 from ...physics.actuator import Actuator
 from ...results.fit_result import Fit
+from ...results.variation import PredictionBand
 
 ENGINES = ("backemf", "mujoco")
 
@@ -38,6 +40,8 @@ class RecordedRun:
     """[rad or m], of joints that follow a position."""
     shipped: Mapping[str, np.ndarray] | None = field(default=None, repr=False)
     """With the actuators that a robot's own model has; None where it has none for these commands."""
+    band: PredictionBand | None = field(default=None, repr=False)
+    """Where such a recording is to be expected; None where it was fitted, or nothing says."""
     robot: Robot | None = field(default=None, repr=False)
     """Whose joints they are; None on a bench."""
 
@@ -109,7 +113,7 @@ def _bench_run(actuator: Actuator, fit: Fit | None, log: Log, engine: str, name:
         motion=log.motion,
         time=log.time,
         recorded={"": log["position"]},
-        predicted={"": _positions(actuator, fit, log, engine)},
+        **_positions(actuator, fit, log, engine),
         asked=asked,
     )
 
@@ -135,20 +139,22 @@ def _check_drawable(log: Log, actuator: Actuator) -> None:
         )
 
 
-def _positions(actuator: Actuator, fit: Fit | None, log: Log, engine: str) -> np.ndarray:
-    """The model's, on the log's samples; a fit knows the bench as it found it."""
+def _positions(actuator: Actuator, fit: Fit | None, log: Log, engine: str) -> dict[str, Any]:
+    """The model's, on the log's samples; a fit knows the bench as it found it, and may have a band."""
     from ...identify.parameters import FreeParameters
     from ...identify.problem import fitted_drive, problem
     from ...targets.export import export
     from ...targets.replay import replay
 
     if engine == "backemf" and fit is not None:
-        return fit.predict(log).positions[""]
+        motion = fit.predict(log)
+        return {"predicted": motion.positions, "band": motion.band if motion.has_band else None}
     actuator, _ = fitted_drive(actuator, [log])
     if engine == "backemf":
-        return problem(actuator, [log], FreeParameters(()), outputs=("position",)).predictions(np.zeros(0))[0]
+        alone = problem(actuator, [log], FreeParameters(()), outputs=("position",))
+        return {"predicted": {"": alone.predictions(np.zeros(0))[0]}}
     (case,) = replay(export(actuator, "mujoco", replay=False), log, refine=False).cases
-    return np.interp(log.time - log.time[0], case.time, case.target)
+    return {"predicted": {"": np.interp(log.time - log.time[0], case.time, case.target)}}
 
 
 def _robot_run(fit: Fit, log: Log, name: str) -> RecordedRun:
@@ -172,5 +178,6 @@ def _robot_run(fit: Fit, log: Log, name: str) -> RecordedRun:
         predicted=motion.positions,
         asked=motion.asked,
         shipped=shipped_positions(motion),
+        band=motion.band if motion.has_band else None,
         robot=robot,
     )

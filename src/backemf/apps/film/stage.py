@@ -14,6 +14,7 @@ from ...errors import MissingValue
 from ...logs.log import Log
 from ...logs.robot import Robot
 from ...mujoco.arrays import load_mujoco
+from ...mujoco.xml import check_text, scan
 from .bench_scene import BODIES, GHOST, MODEL, FilmScene, scene
 from .offscreen import Offscreen
 from .recorded_run import RecordedRun
@@ -185,8 +186,11 @@ def with_ghost(robot: Robot) -> Any:
 
     def read() -> Any:
         path = Path(robot.source) if robot.source else None
-        there = path is not None and path.is_file() and robot.base == "fixed"
-        spec = mujoco.MjSpec.from_file(str(path)) if there else mujoco.MjSpec.from_string(robot.model)
+        if path is not None and path.is_file() and robot.base == "fixed":
+            scan(path)
+            spec = mujoco.MjSpec.from_file(str(path))
+        else:
+            spec = mujoco.MjSpec.from_string(check_text(robot.model))
         for part in (*spec.keys, *spec.sensors, *spec.actuators, *spec.excludes, *spec.cameras):
             spec.delete(part)
         return spec

@@ -61,7 +61,7 @@ class Strip:
     @property
     def flat(self) -> bool:
         """Wide enough for the legend to stand beside the words."""
-        return self.single and self.width > 2.0 * self.height
+        return self.single and self.width > (2.0 if self.run.band is None else 2.6) * self.height
 
     def frame(self, moment: float) -> np.ndarray:
         """The curves at a moment: what has been in full colour, what will be pale,
@@ -130,6 +130,10 @@ class Strip:
         if joint in run.asked:
             thin = {"color": "#9aa0a8", "linewidth": 1.0, "alpha": strength}
             axis.plot(time, scale * run.asked[joint], label="target", **thin)
+        if run.band is not None:
+            low, high = (scale * side[joint] for side in (run.band.low, run.band.high))
+            pale = {"color": PREDICTED, "alpha": 0.2 * strength, "linewidth": 0}
+            axis.fill_between(time, low, high, label="95 % band", **pale)
         seen = np.isfinite(run.recorded[joint])
         thick = {"color": RECORDED, "linewidth": 2.6, "alpha": 0.55 * strength, "solid_capstyle": "round"}
         name = "recording" if self.single else "recording (ghost)"
@@ -180,7 +184,7 @@ class Strip:
             "columnspacing": 1.4,
             "borderaxespad": 0.0,
         }
-        figure.legend([_strong(h) for h in handles], labels, ncols=3, **place, **small)
+        figure.legend([_strong(h) for h in handles], labels, ncols=4, **place, **small)
 
 
 def _finite(values: np.ndarray) -> np.ndarray:
@@ -188,9 +192,12 @@ def _finite(values: np.ndarray) -> np.ndarray:
 
 
 def _strong(handle: Any) -> Any:
-    """A legend's line in full colour, whatever the curve's strength."""
+    """A legend's line or area in full colour, whatever the curve's strength."""
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
+    if not hasattr(handle, "get_xdata"):
+        return Patch(facecolor=PREDICTED, alpha=0.3)
     return Line2D([], [], color=handle.get_color(), linewidth=max(2.0, handle.get_linewidth()))
 
 

@@ -19,7 +19,7 @@ from ...identify.predict import ROLES, Prediction, as_found, predict_joint, role
 from ...logs.log import Log
 from ...physics.bench import Bench
 from ...physics.quantity import quantities
-from ...results.fit_result import Fit, FittedLog
+from ...results.fit_result import Fit, FittedLog, PredictedMotion
 from ...results.reread import stored_logs as stored_logs
 from ...tables import number
 from .export_results import ReportedExport, edit_model, exports, n_steps
@@ -103,6 +103,11 @@ class Report:
     def runs(self) -> tuple[Prediction, ...]:
         """A servo's."""
         return () if self.servo is None else self.servo.runs
+
+    @property
+    def motions(self) -> list[PredictedMotion]:
+        """Every recording that was run, of all joints."""
+        return [run.motion for run in (self.runs if self.robot is None else self.robot.runs)]
 
     @property
     def unit(self) -> str:

@@ -16,6 +16,7 @@ from ...figure import (
     Figure,
     Panel,
     Paragraph,
+    Region,
     Table,
     hold_curve,
     missing,
@@ -213,8 +214,12 @@ def _before_and_after(run: RobotRun, name: str, unit: str) -> Figure:
     errors = [Curve(x=t, y=1e3 * (after - recorded), label="identified", color=2)]
     if run.shipped is not None:
         errors.insert(0, Curve(x=t, y=1e3 * (run.shipped[name] - recorded), label="as shipped", color=3))
+    regions = []
+    if motion.has_band:
+        regions = [Region(x=t, low=motion.low[name], high=motion.high[name], label="95 % band", color=2)]
+    place = over_time(f"position [{unit[1:]}]", *lines, bands=bands)
     panels = [
-        replace(over_time(f"position [{unit[1:]}]", *lines, bands=bands), legend_above=True),
+        replace(place, legend_above=True, regions=regions),
         replace(over_time(f"error [{unit}]", *errors, bands=bands), legend_above=True),
     ]
     return Figure(title=name, panels=panels)

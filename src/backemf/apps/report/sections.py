@@ -14,6 +14,7 @@ from ...identify.predict import ROLES
 from ...registry import Registry
 from ...tables import interval, number
 from . import robot_sections
+from .band_section import bands
 from .behaviour import envelope, friction, hysteresis, identifiability, prediction_blocks, thermal
 from .contents import JointReport, LogRow, Report
 from .export_results import ReportedExport
@@ -354,6 +355,7 @@ SECTIONS: Registry[ReportSection] = Registry(
         "hysteresis": ReportSection("Hysteresis", hysteresis, of="servo"),
         "thermal": ReportSection("Heat", thermal, of="servo"),
         "joint": ReportSection("Joint", robot_sections.joint, of="joint"),
+        "bands": ReportSection("Will it be right there: bands", bands),
         "identifiability": ReportSection("How sure: errors and correlations", identifiability),
         "ladder": ReportSection("Friction ladder", ladder),
         "exports": ReportSection("Exports", exports, of="servo"),

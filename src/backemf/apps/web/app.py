@@ -22,10 +22,10 @@ from ...files import replacing
 from . import uploads
 from .choices import choices
 from .command_lines import line
-from .form import expect_kind
+from .form import check_content, expect_kind
 from .guard import REPORT
 from .jobs import OVER, Job, Queue
-from .workspace import Project, Workspace, folders
+from .workspace import Project, Workspace, folders, full_disk
 
 STATIC = files("backemf.apps.web") / "static"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
@@ -53,6 +53,7 @@ def application(workspace: Workspace, queue: Queue) -> FastAPI:
     app.add_exception_handler(BackemfError, _refuse)
     app.add_exception_handler(MissingValue, functools.partial(_refuse, status=404))
     app.add_exception_handler(HTTPException, _unknown)
+    app.add_exception_handler(OSError, _no_room)
     app.add_exception_handler(Exception, _fault)
     return app
 
@@ -101,8 +102,7 @@ def _add_forms(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
         wanted = (await body(request, workspace)).get("kind")
         if wanted not in KINDS:
             raise InvalidValue(f"the kind is {str(wanted)[:40]!r}; expected one of {', '.join(KINDS)}")
-        project.kind = wanted
-        workspace.save(project)
+        workspace.change(project, kind=wanted)
         return _whole(project, queue)
 
     @app.put("/api/projects/{key}/name")
@@ -112,15 +112,13 @@ def _add_forms(app: FastAPI, workspace: Workspace, queue: Queue) -> None:
         name = _printable(expect_kind(given, str, "a project's name is a text; type one"))
         if not name:
             raise InvalidValue("the name is empty; type one that you will know again")
-        project.name = name
-        workspace.save(project)
+        workspace.change(project, name=name)
         return {"name": name}
 
     @app.put("/api/projects/{key}/form")
     async def form(key: str, request: Request) -> Any:
         project = workspace.project(key)
-        project.form = await body(request, workspace)
-        workspace.save(project)
+        workspace.change(project, form=await body(request, workspace))
         return {"kept": True}
 
 
@@ -206,7 +204,7 @@ async def body(request: Request, workspace: Workspace) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InvalidValue("the request is no JSON; reload the page") from None
     wanted = 'expected one such as {"command": "check"}'
-    return expect_kind(content, dict, f"the request is no object; {wanted}")
+    return expect_kind(check_content(content), dict, f"the request is no object; {wanted}")
 
 
 async def _upload(workspace: Workspace, project: Project, request: Request) -> Any:
@@ -216,24 +214,27 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
     if not 0 < len(given) <= 1000:
         raise MissingValue("the upload has no name; expected ?name=run1.csv")
     replace = query.get("replace") == "1" and not folder
-    tops = [] if replace else [n for n in project.files if "/" not in n]
+    tops = [] if replace else workspace.taken(project)
     name = uploads.stored_in(folder, given) if folder else uploads.stored_name(given, tops)
-    workspace.room(project, name, int(request.headers.get("content-length") or 0))
-    place = workspace.files(project) / name
-    place.parent.mkdir(parents=True, exist_ok=True)
     size, clock = 0, workspace.limits.upload_seconds
-    try:
-        with replacing(place, force=True) as beside:
-            async with asyncio.timeout(clock):
-                with beside.open("wb") as file:
-                    async for chunk in request.stream():
-                        size += len(chunk)
-                        workspace.room(project, name, size)
-                        file.write(chunk)
-    except TimeoutError:
-        raise InvalidValue(f"{given[:60]!r} took more than {clock:g} s to arrive; send it again") from None
-    workspace.project(project.id)  # it may have been deleted meanwhile
-    return vars(workspace.add(project, name, _printable(given)))
+    with workspace.arriving(project, name) as arrived:
+        arrived(int(request.headers.get("content-length") or 0))
+        place = workspace.files(project) / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with replacing(place, force=True) as beside:
+                async with asyncio.timeout(clock):
+                    with beside.open("wb") as file:
+                        async for chunk in request.stream():
+                            size += len(chunk)
+                            arrived(size)
+                            file.write(chunk)
+        except TimeoutError:
+            raise InvalidValue(
+                f"{given[:60]!r} took more than {clock:g} s to arrive; send it again"
+            ) from None
+        workspace.project(project.id)  # it may have been deleted meanwhile
+        return vars(workspace.add(project, name, _printable(given)))
 
 
 def _printable(text: str) -> str:
@@ -274,6 +275,14 @@ async def _refuse(_request: Request, error: Exception, status: int = 400) -> Res
 async def _unknown(_: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     return JSONResponse({"error": "there is nothing at this address", "remedy": "reload the page"}, status)
+
+
+async def _no_room(request: Request, error: Exception) -> Response:
+    error_words = full_disk(error)
+    if not error_words:
+        return await _fault(request, error)
+    what, _, remedy = error_words.partition("; ")
+    return JSONResponse({"error": what, "remedy": remedy}, 507)
 
 
 async def _fault(_: Request, error: Exception) -> Response:

@@ -15,9 +15,10 @@ from ...errors import MissingValue, UnknownName
 from ...identify.fit_options import CheckWords, FitOptions
 from ...kits.frc.commands import CharacterizeWords
 from ...kits.recorder.commands import RecordWords, VirtualWords
-from ...options import options_of
+from ...options import OWN_UNIT, options_of
 from ...targets.export_options import ExportOptions
 from ..cli.main import other_commands
+from ..cli.sheets import DatasheetWords
 from .form import PART, WORD, FormReader
 from .workspace import Project, Workspace
 
@@ -51,7 +52,7 @@ NUMBERS = {
     **{"starts": (1, 100), "motors": (1, 20), "voltage": (0.0, 2000.0), "speed": (0.1, 20.0)},
     **{"amplitude": (0.01, 3.2), "seconds": (1.0, 600.0)},
 }
-"""Options that are numbers, with the least and the most that a form may ask for."""
+"""The least and the most that a form may ask of some options that are numbers, in SI."""
 SOURCES = ("start", "source", "part", "model", "sheet", "with")
 FILES = ("fit", "robot", "into")
 CHOICES = {"zero": ("middle", "here")}
@@ -150,8 +151,6 @@ def _word(form: FormReader, key: str) -> str | None:
     """A value that a word, a number, a source or a file is, as text."""
     if key in TEXTS:
         return form.text(key, TEXTS[key])
-    if key in NUMBERS:
-        return form.number(key, NUMBERS[key])
     if key == "bench":
         return form.bench()
     return form.source(key) if key in SOURCES else form.file(key)
@@ -160,29 +159,26 @@ def _word(form: FormReader, key: str) -> str | None:
 def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
     """An option with its value; nothing where the form says nothing."""
     name = f"--{key.replace('_', '-')}"
+    option = None if kind is None else _option_of(kind, key)
+    if option is not None and option.is_number:
+        numbers = form.numbers(key, option, NUMBERS.get(key, (-1e6, 1e6)))
+        return [name, *numbers] if numbers else []
     if key in LISTS:
-        values = form.texts(key, LISTS[key])
-        values = [",".join(values)] if values and key in JOINED else values
-        return [word for value in values for word in (name, value)]
-    if key in (*TEXTS, *NUMBERS, *SOURCES, *FILES, "bench"):
+        return _listed(form, key, name)
+    if key in (*TEXTS, *SOURCES, *FILES, "bench"):
         value = _word(form, key)
     else:
-        option = _option_of(kind, key)
-        if option.annotation == "bool":
+        if option is not None and option.annotation == "bool":
             return [name] if form.flag(key) else []
-        if option.annotation.startswith("tuple"):
-            return _pair(form, key, name)
-        if option.annotation.startswith(("float", "int")):
-            value = form.number(key, (-1e6, 1e6))
-            return [] if value is None else [name, value]
-        value = form.choice(key, CHOICES[key] if key in CHOICES else choices_of(kind, key))
+        value = form.choice(key, CHOICES.get(key) or choices_of(kind, key))
     return [] if value is None else [name, value]
 
 
-def _pair(form: FormReader, key: str, name: str) -> list[str]:
-    """An option with two numbers, as a form has them in one line: 2 10."""
-    text = form.text(key, (r"^[0-9.]{1,12}[ ,]+[0-9.]{1,12}$", "two numbers such as 2 10"))
-    return [] if text is None else [name, *text.replace(",", " ").split()]
+def _listed(form: FormReader, key: str, name: str) -> list[str]:
+    """An option that is given several times, or once with commas."""
+    values = form.texts(key, LISTS[key])
+    values = [",".join(values)] if values and key in JOINED else values
+    return [word for value in values for word in (name, value)]
 
 
 def form_fields(command: str) -> list[dict[str, Any]]:
@@ -191,10 +187,11 @@ def form_fields(command: str) -> list[dict[str, Any]]:
     for key in row.options.split():
         option = _option_of(row.kind, key)
         kind = "choice" if option.choices is not None and key not in TEXTS else "text"
-        kind = "number" if kind == "text" and option.annotation.startswith(("float", "int")) else kind
+        kind = "number" if option.is_number else kind
         kind = "flag" if option.annotation == "bool" else kind
         default = None if option.default is None else str(option.default)
         more = {"choices": choices_of(row.kind, key), "default": default, "spelled": option.spelled}
+        more["unit"] = "" if option.unit in (None, "1", OWN_UNIT) else option.unit
         fields.append({"name": key, "kind": kind, "help": option.text, **more})
     return fields
 
@@ -206,7 +203,7 @@ def choices_of(kind: Any, key: str) -> list[str]:
 
 
 def _option_of(kind: Any, key: str) -> Any:
-    return next(one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}")
+    return next((one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}"), None)
 
 
 def _fit(form: FormReader, words: list[str]) -> Made:
@@ -268,7 +265,7 @@ COMMANDS: dict[str, CommandForm] = {
     ),
     "report": CommandForm("fit", "sheet robot", end=_report),
     "export": CommandForm("", "method joint", ExportOptions, end=_export),
-    "datasheet": CommandForm("part", "voltage"),
+    "datasheet": CommandForm("part", "voltage", DatasheetWords),
     "explain": CommandForm("model", "with"),
     "characterize": CommandForm(
         "logs",

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .uploads import UnpackedSize, refusal
+from ...bounds import narrow
 
 Command = Callable[[list[str], Path], int]
 """Runs a command's words and gives its exit code; progress goes into the given folder."""
@@ -89,11 +89,8 @@ def run_alone(run: Command, words: list[str], folder: Path, job: Path, bounds: B
     os.chdir(folder)
     bound(bounds)
     try:
-        why = refusal(words, folder, UnpackedSize(bounds.unpacked, bounds.rows))
-        if why:
-            error, _, remedy = why.partition("; ")
-            os.write(1, json.dumps({"error": error, "remedy": remedy}).encode())
-        code = 2 if why else run(words, job)
+        narrow(unpacked=bounds.unpacked, rows=bounds.rows)
+        code = run(words, job)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except KeyboardInterrupt:

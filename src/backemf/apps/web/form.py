@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ...errors import InvalidValue, MissingValue, UnknownName
+from ...options import OWN_UNIT, Option
+from ..cli.command_builder import number_of
 from .workspace import Project, Workspace, folders
 
 PART = re.compile(r"^[A-Za-z0-9][A-Za-z0-9.\-]*(/[A-Za-z0-9\-]+)?$")
 WORD = re.compile(r"^[A-Za-z0-9_.][A-Za-z0-9_.\- ]{0,79}$")
-QUANTITY = re.compile(r"^[0-9.+\-][A-Za-z0-9.+\-*/^() °%]{0,79}$")
+QUANTITY = re.compile(r"^[0-9.+\-][A-Za-z0-9.+\-*/^() °%·²³µμΩ]{0,79}$")
+SEVERAL = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?\s*[A-Za-z]*")
+"""Numbers behind each other, each perhaps with its unit."""
+DEEPEST = 20
+"""Levels of a form: those of the pages have four."""
+LARGEST = 2**53
+"""Whole numbers beyond this are others in a browser."""
 LONGEST = 200
 """Words of one list."""
 Shape = tuple[str, str]
@@ -37,6 +46,39 @@ def expect_kind(value: Any, kind: type[T], complaint: str) -> T:
     if not isinstance(value, kind):
         raise InvalidValue(complaint)
     return value
+
+
+def check_content(content: Any) -> Any:
+    """Content that a browser sent, which may be kept: not deep, with finite numbers and whole letters.
+
+    Args:
+        content: as JSON gives it.
+
+    Returns:
+        The content.
+
+    Raises:
+        InvalidValue: it is something else.
+    """
+    waiting = [(content, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if depth > DEEPEST:
+            raise InvalidValue(f"the request is more than {DEEPEST} levels deep; reload the page")
+        match value:
+            case dict():
+                waiting += [(one, depth + 1) for pair in value.items() for one in pair]
+            case list():
+                waiting += [(one, depth + 1) for one in value]
+            case float() if not math.isfinite(value):
+                raise InvalidValue(f"the request has the number {value}; expected finite ones")
+            case int() if abs(value) > LARGEST:
+                raise InvalidValue(
+                    f"the request has a number of {len(str(value))} digits; expected fewer than 17"
+                )
+            case str() if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+                raise InvalidValue("the request has half a letter in it (a lone surrogate); type it anew")
+    return content
 
 
 @dataclass
@@ -82,18 +124,34 @@ class FormReader:
         """Whether a box is ticked."""
         return self.get(key) is True
 
-    def number(self, key: str, ends: tuple[float, float]) -> str | None:
-        """A number between two ends as a word of a command line; None where the form has none."""
+    def numbers(self, key: str, option: Option, ends: tuple[float, float]) -> list[str]:
+        """A number of an option, or a pair, between two ends, as it was typed: alone in SI, or with its unit.
+
+        Args:
+            key: of the form.
+            option: which says the unit, and how many there are.
+            ends: the least and the most that a form may ask for, in that unit.
+
+        Returns:
+            Words of a command line; none where the form has none.
+
+        Raises:
+            BackemfError: it is no number, or of another unit, in the words of the option.
+        """
         value, (low, high) = self.get(key), ends
-        if value is None:
-            return None
-        try:
-            number = float(str(value))
-        except ValueError:
-            number = float("nan")
-        if not low <= number <= high:
-            raise InvalidValue(f"{key} is {_short(value)}; expected a number from {low:g} to {high:g}")
-        return f"{number:.12g}"
+        text = "" if value is None else str(value).strip()
+        pair = option.annotation.startswith("tuple")
+        words = (text.split(",") if "," in text else SEVERAL.findall(text)) if pair and text else [text]
+        if pair and text and len(words) != 2:
+            raise InvalidValue(
+                f"{option.spelled} is {_short(text)}; expected two numbers such as '2 s, 10 s'"
+            )
+        words = [word.strip() for word in words if word]
+        for word in words:
+            if not low <= number_of(option, word) <= high:
+                unit = "" if option.unit in (None, "1", OWN_UNIT) else f" {option.unit}"
+                raise InvalidValue(f"{option.spelled} is {word!r:.60}; expected {low:g} to {high:g}{unit}")
+        return words
 
     def file(self, key: str) -> str | None:
         """A file or an uploaded folder of the project, by the name that it has here."""
@@ -151,7 +209,7 @@ class FormReader:
                 raise InvalidValue(
                     f"{name} is {_short(text)}; expected a number with its unit, such as 0.2 kg"
                 )
-            words.append(f"{name}={text.replace(' ', '')}")
+            words.append(f"{name}={_one_word(text)}")
         return " ".join(words)
 
     def unused_name(self, kind: str) -> str:
@@ -171,6 +229,11 @@ def _match(key: str, value: Any, shape: Shape) -> str:
     if not re.match(pattern, expect_kind(value, str, complaint)):
         raise InvalidValue(complaint)
     return value
+
+
+def _one_word(text: str) -> str:
+    """A number with its unit without blanks: 0.1 N m as 0.1N*m."""
+    return re.sub(r"(?<=[A-Za-z)²³])\s+(?=[A-Za-z(])", "*", text).replace(" ", "")
 
 
 def _short(value: Any) -> str:

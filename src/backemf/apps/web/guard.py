@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -90,15 +89,12 @@ class Guard:
         return any(self._is(value.encode()) for value in given)
 
     def _has_cookie(self, given: Any) -> bool:
-        for name, value in given:
-            if name == b"cookie":
-                try:
-                    morsel = SimpleCookie(value.decode("latin-1")).get(self.cookie)
-                except CookieError:
-                    continue
-                if morsel is not None and self._is(morsel.value.encode()):
-                    return True
-        return False
+        pairs = (
+            pair.partition(b"=") for name, value in given if name == b"cookie" for pair in value.split(b";")
+        )
+        return any(
+            name.strip() == self.cookie.encode() and self._is(value.strip()) for name, _, value in pairs
+        )
 
 
 def _header_values(scope: Any, wanted: bytes) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ from ...errors import InvalidValue, MissingValue
 from .command_lines import CommandLine
 from .fork import Bounds
 from .workers import LOST, Workers
-from .workspace import JobLimits, Project, Workspace, fresh, keep, now, wall
+from .workspace import JobLimits, Project, Workspace, fresh, full_disk, keep, now, wall
 
 OVER = ("done", "failed", "stopped", "interrupted")
 """States in which a job stays."""
@@ -26,6 +27,8 @@ AT_ONCE = 1.0
 """The same for all others [s]."""
 NO_MEMORY = ("MemoryError", "failed to map segment", "Cannot allocate memory", "bad_alloc", "malloc of size")
 """What programs say that ran into the bound on their memory, in places where nobody expects that."""
+LEFT = 1 << 16
+"""Bytes below which a disk is full: a command that ends without an answer had no place for it."""
 KEPT = 60
 """Jobs of one project that are remembered; older ones that nobody needs are forgotten."""
 
@@ -112,9 +115,13 @@ class Queue:
         if mine >= self.limits.waiting_each or total >= self.limits.waiting:
             raise InvalidValue(f"{max(mine, total)} commands wait already; stop one, or wait for one to end")
         job = Job(id=fresh(), project=project.id, at=now(), shown=line.shown, **line._asdict())
-        self.folder(job).mkdir(parents=True)
+        try:
+            self.folder(job).mkdir(parents=True)
+            self._save(job)
+        except OSError:
+            shutil.rmtree(self.folder(job), ignore_errors=True)
+            raise
         self.jobs[job.id] = job
-        self._save(job)
         self._waiting[job.lane].append(job.id)
         self._forget(project)
         self._next()
@@ -154,7 +161,8 @@ class Queue:
             job.seconds = asyncio.get_running_loop().time() - began
             self._over(job, project, code)
         except Exception as error:
-            job.state, job.error, job.remedy = "failed", str(error) or type(error).__name__, "start it again"
+            words = full_disk(error) or f"{str(error) or type(error).__name__}; start it again"
+            job.state, (job.error, _, job.remedy) = "failed", words.partition("; ")
         finally:
             job.ended = now()
             with contextlib.suppress(OSError):
@@ -205,7 +213,10 @@ class Queue:
         said = self.folder(job) / "err.txt"
         text = said.read_text(encoding="utf-8", errors="replace").strip() if said.exists() else ""
         lines = [line for line in text.splitlines() if line.startswith("backemf: ")]
-        words = lines[-1].removeprefix("backemf: ") if lines else "the command ended without an answer"
+        full = full_disk(OSError(errno.ENOSPC, "")) if shutil.disk_usage(self.folder(job)).free < LEFT else ""
+        words = full or (
+            lines[-1].removeprefix("backemf: ") if lines else "the command ended without an answer"
+        )
         error, _, remedy = words.partition("; ")
         return error[:2000], remedy[:2000] or smaller
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -39,7 +40,29 @@ def web(options: WebWords, terminal: Terminal) -> None:
         if not options.no_open:
             import webbrowser
 
-            webbrowser.open(address)
+            webbrowser.open(private_page(page, address).as_uri())
 
     program = [sys.executable, "-m", "backemf.apps.web.worker"]
-    serve(folder, port=options.port, program=program, told=open_browser)
+    page = folder.resolve() / "state" / "open.html"
+    try:
+        serve(folder, port=options.port, program=program, told=open_browser)
+    finally:
+        page.unlink(missing_ok=True)
+
+
+def private_page(page: Path, address: str) -> Path:
+    """A page that only this user can read and that leads to the address: what stands on a browser's command
+    line is seen by every user of the machine.
+
+    Args:
+        page: where it goes.
+        address: with the token in it.
+
+    Returns:
+        The page.
+    """
+    page.unlink(missing_ok=True)
+    head = f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">'
+    with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(f'{head}<a href="{address}">backemf</a>\n')
+    return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -16,7 +17,6 @@ from .workspace import JobLimits
 HOST = "127.0.0.1"
 SILENT: dict[str, Any] = {"log_level": "critical", "access_log": False, "server_header": False}
 BOUNDED: dict[str, Any] = {
-    "http": "h11",
     "ws": "none",
     "h11_max_incomplete_event_size": 32768,
     "limit_concurrency": 256,
@@ -53,12 +53,14 @@ def serve(
         from .app import application
     except ImportError as error:
         raise NotAvailable(f"{error.name} is not installed; pip install 'backemf[web]' brings it") from None
+    from .connections import timed
     from .guard import Guard
     from .jobs import Queue
     from .workers import workers
     from .workspace import Workspace
 
     most = limits or JobLimits()
+    os.umask(0o077)  # what people upload is theirs alone
     opened = _bound(port)
     own = opened.getsockname()[1]
     workspace = Workspace(folder.resolve(), most)
@@ -68,7 +70,7 @@ def serve(
         queue = Queue(workspace, workers(program), most)
         hosts = [f"{name}:{own}" for name in (HOST, "localhost")]
         app = Guard(application(workspace, queue), token, hosts, f"backemf-{own}")
-        server = uvicorn.Server(uvicorn.Config(app, **SILENT, **BOUNDED))
+        server = uvicorn.Server(uvicorn.Config(app, http=timed(most.header_seconds), **SILENT, **BOUNDED))
         serving = asyncio.create_task(server.serve(sockets=[opened]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import sys
 import time
@@ -16,6 +17,10 @@ from .fork import Bounds, progress_writer, run_alone, serve
 
 DRAWN = 0.3
 """Seconds between two pictures of a fit that runs."""
+FITTING = re.compile(r"(?:\w+: )?(?:start \d|from |fitting)")
+"""How a search begins to speak; before it something else was done."""
+PATIENCE = 0.4
+"""Seconds until a fit that is stopped ends amid a step."""
 LOGS, POINTS = 4, 300
 """How many recordings are drawn, and with how many points each at most."""
 
@@ -29,14 +34,20 @@ class JobProgress:
         self.stopping = False
 
     def stop(self, *_: Any) -> None:
-        """Asked to stop, a fit ends at its next step and keeps what it has found; asked again, at once."""
-        if self.stopping:
+        """Asked to stop, a fit that has found something ends at its next step, or amid one that takes long,
+        and keeps it; one that has not, and one that is asked again, ends at once."""
+        if self.stopping or not self._steps:
             raise KeyboardInterrupt
         self.stopping = True
+        with contextlib.suppress(AttributeError, ValueError):  # Windows has no such clock: then at a step
+            signal.signal(signal.SIGALRM, self._may_stop)
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
 
-    def _may_stop(self) -> None:
+    def _may_stop(self, *_: Any) -> None:
         if self.stopping:
             self.stopping = False
+            with contextlib.suppress(AttributeError):
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
             raise KeyboardInterrupt
 
     def words(self, text: str, share: float | None) -> None:
@@ -55,13 +66,13 @@ class JobProgress:
         """
         self._may_stop()
         self._steps += 1
+        if self._steps == 1 and not FITTING.match(self._said.get("text", "")):  # what was read is over
+            self._said |= {"text": "fitting", "share": None}
         if time.monotonic() - self._drawn < DRAWN:
             return
         with contextlib.suppress(Exception):  # a picture of the way is never worth the way
             drawn = curves(problem, x)
             self._said |= {"curves": drawn, "values": problem.values(x), "steps": self._steps}
-            if not self._said.get("text", "").startswith("fitting"):
-                self._said |= {"text": "fitting", "share": None}
             self._note(self._said)
         self._drawn = time.monotonic()
 

@@ -4,17 +4,19 @@ and what a browser may ask for at most."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ...bounds import ReadLimits
 from ...errors import InvalidValue, MissingValue
 from ...files import replacing
 
@@ -30,6 +32,17 @@ def now() -> str:
 def fresh() -> str:
     """A new name that nobody can guess."""
     return secrets.token_hex(6)
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a system says where there is no room."""
+
+
+def full_disk(error: BaseException) -> str:
+    """What is said where a disk is full, and what to do; empty for any other error."""
+    if not isinstance(error, OSError) or error.errno not in FULL:
+        return ""
+    return "there is no room left on the disk; delete files or projects that are done with, then do it again"
 
 
 def keep(path: Path, content: Mapping[str, Any]) -> None:
@@ -79,9 +92,13 @@ class Workspace:
         self.projects: dict[str, Project] = {}
         self._promised: set[tuple[str, str]] = set()
         """Names that commands which still wait will write."""
+        self._arriving: dict[object, tuple[str, str, int]] = {}
+        """Uploads that have begun: project, name, and bytes so far."""
         try:
             for folder in (root, root / "files", root / "state"):
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (root / "files", root / "state"):  # those of an earlier release are open to all
+                folder.chmod(0o700)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise InvalidValue(
@@ -118,11 +135,20 @@ class Workspace:
                 f"there are {len(self.projects)} projects, which is the most; delete one that is done with"
             )
         project = Project(id=fresh(), name=name, kind=kind, at=now())
-        self.files(project).mkdir()
-        (self.state(project) / "jobs").mkdir(parents=True)
+        try:
+            self.files(project).mkdir()
+            (self.state(project) / "jobs").mkdir(parents=True)
+            self.save(project)
+        except OSError:
+            self.delete(project)
+            raise
         self.projects[project.id] = project
-        self.save(project)
         return project
+
+    def change(self, project: Project, **fields: Any) -> None:
+        """Change a project, on disk first: what cannot be kept is not changed."""
+        self.save(replace(project, **fields))
+        vars(project).update(fields)
 
     def save(self, project: Project) -> None:
         """Keep what is known of a project for the next server."""
@@ -157,7 +183,10 @@ class Workspace:
                 f"{name!r} has more than {most.file_bytes >> 20} MB, which is the most for one file; cut the"
                 " recording into shorter ones, or leave channels out"
             )
-        if project.bytes + size > most.project_bytes:
+        coming = sum(
+            n for key, other, n in self._arriving.values() if (key, other != name) == (project.id, True)
+        )
+        if project.bytes + coming + size > most.project_bytes:
             raise InvalidValue(
                 f"the files of this project have over {most.project_bytes >> 20} MB together; delete some"
             )
@@ -178,9 +207,42 @@ class Workspace:
         """
         size = (self.files(project) / name).stat().st_size
         added = File(name=name, given=given, bytes=size, made_by=made_by, at=now())
-        project.files[name] = added
-        self.save(project)
+        try:
+            self.change(project, files={**project.files, name: added})
+        except OSError:
+            if name not in project.files:
+                (self.files(project) / name).unlink(missing_ok=True)
+            raise
         return added
+
+    def taken(self, project: Project) -> list[str]:
+        """Names that a new file may not have: of files, of uploads on their way, of what commands write."""
+        given = [name for key, name, _ in self._arriving.values() if key == project.id]
+        promised = [name for key, name in self._promised if key == project.id]
+        return [name for name in (*project.files, *given, *promised) if "/" not in name]
+
+    @contextlib.contextmanager
+    def arriving(self, project: Project, name: str) -> Iterator[Callable[[int], None]]:
+        """While it lasts a name is that of one upload; what it gives is told how many bytes have arrived.
+
+        Args:
+            project: that will have the file.
+            name: of the file.
+
+        Yields:
+            What refuses a size for which there is no room.
+        """
+        mine = object()
+
+        def arrived(size: int) -> None:
+            self.room(project, name, size)
+            self._arriving[mine] = (project.id, name, size)
+
+        arrived(0)
+        try:
+            yield arrived
+        finally:
+            self._arriving.pop(mine, None)
 
     def take_outputs(self, project: Project, place: str, job: str) -> list[str]:
         """Take what a command wrote: a file, or every file of a folder.
@@ -204,8 +266,8 @@ class Workspace:
     def remove(self, project: Project, name: str) -> None:
         """Delete a file of a project."""
         path = self.file(project, name)
-        path.unlink(missing_ok=True)
-        del project.files[name]
+        path.unlink(missing_ok=True)  # first: on a full disk that makes the room that is needed below
+        project.files.pop(name)
         self.save(project)
 
     def unused_name(self, project: Project, kind: str) -> str:
@@ -225,7 +287,8 @@ class Workspace:
 
 def _read(path: Path) -> Project:
     content = json.loads(path.read_text(encoding="utf-8"))
-    files = {f["name"]: File(**f) for f in content["files"]}
+    there = path.parent.parent.parent / "files" / path.parent.name
+    files = {f["name"]: File(**f) for f in content["files"] if (there / f["name"]).is_file()}
     words = {key: str(content[key]) for key in ("id", "name", "kind", "at")}
     if not ID.match(words["id"]) or words["id"] != path.parent.name:
         raise ValueError("not a project's")
@@ -267,10 +330,10 @@ class JobLimits:
 
     file_bytes: int = 200 << 20
     """Of one uploaded file."""
-    unpacked_bytes: int = 1 << 30
+    unpacked_bytes: int = ReadLimits.unpacked
     """Of what a compressed file holds."""
-    rows: int = 2_000_000
-    """Of one channel of a recording."""
+    rows: int = ReadLimits.rows
+    """Of a recording."""
     project_bytes: int = 1 << 30
     project_files: int = 500
     projects: int = 500
@@ -278,6 +341,8 @@ class JobLimits:
     """Of any request that is no upload."""
     upload_seconds: float = 300.0
     body_seconds: float = 20.0
+    header_seconds: float = 10.0
+    """For the head of a request to arrive."""
     waiting: int = 200
     """Commands that wait or run, of all projects."""
     waiting_each: int = 30

@@ -13,12 +13,11 @@ import numpy as np
 from ...engine.rows import DELAY
 from ...errors import MissingValue
 from ...findings import Finding
-from ...logs.log import Log
+from ...logs.log import ASKED, Log
 from ...physics.actuator import Actuator
 from ...physics.quantity import parameters
 from ...results.fit_result import BenchNumber, Fit
 from .. import bench_numbers as numbers
-from ..extrapolation import of_benches
 from ..fit_numbers import (
     NOISES,
     bench_numbers_of,
@@ -32,6 +31,7 @@ from ..fit_numbers import (
     of_search,
 )
 from ..frictions import BELOW, LADDER, above, with_friction
+from ..holdout import of_benches
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
 from ..outliers import diagnose
@@ -44,6 +44,7 @@ from ..parameters import (
     priors,
     sheet_or_numbers,
     with_absent,
+    with_registers,
 )
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
@@ -61,9 +62,6 @@ SCHEDULE = Schedule(
     rungs=LADDER,
     below=BELOW,
 )
-DERIVATIVE_FILTER = 0.01
-"""Time over which a change of the setpoint acts on a firmware's D, where the sheet does not say [s]: between
-a sample of a fast bus and one of a slow one, which logs tell hardly apart."""
 EFFICIENCY = "gearbox.efficiency"
 NO_LOSS = 0.99
 """Efficiency from which on gears count as lossless beside a friction that knows the load."""
@@ -77,6 +75,9 @@ KICKS = (0.5, 2.0)
 """Factors that lead out of one."""
 ELSEWHERE = 3e-3
 """Share of the cost that a valley must save to be another one; coarser steps change it by about a third."""
+MOMENTS, SAME_MOTION = 64, 0.15
+"""Moments at which two commands are compared, and the share by which equal ones differ: jumps come a sample
+earlier or later."""
 CLEARLY_LATE = 0.8
 """Share of the misfit that a latency must leave at most, to be a start."""
 
@@ -188,7 +189,7 @@ class BenchPlant(Plant):
 
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         rigs = [numbers.words(log.log.bench) for log in p.logs if log.log.bench is not None]
-        return rigs, [tuple(sorted(log.log.settings.items())) for log in p.logs]
+        return rigs, [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The numbers with their errors, and everything that stands against them."""
@@ -203,7 +204,7 @@ class BenchPlant(Plant):
         correlation = correlation_of(p, x, uncertainties, own)
         errors, held = mean_absolute_errors(with_read_starts(p, x), x), judgement.errors.get("", {})
         times_noise = uncertainties.scatter * float(p.sigma[0] / p.sigma_noise[0])
-        blamed = diagnose(p, x, optimum.robust) if self.sound and options.inspect else []
+        blamed = diagnose(p, x, optimum.robust, options.apply) if self.sound and options.inspect else []
         findings = (
             *self.faults,
             *blamed,
@@ -228,6 +229,35 @@ class BenchPlant(Plant):
             bench=(*bench_numbers_of(p, x, uncertainties.covariance), *judgement.read),
             read_from_held_out=tuple(f"{one.path} of {one.group}" for one in judgement.read),
         )
+
+
+def motions(logs: Sequence[Log]) -> list[int]:
+    """Which logs were asked for the same motion.
+
+    Args:
+        logs: of benches.
+
+    Returns:
+        A number for each log, the same where they were.
+    """
+    kinds: list[np.ndarray] = []
+    found = []
+    for log in logs:
+        at = np.linspace(log.time[0], log.time[-1], MOMENTS)
+        asked = [s.hold_at(at) for name, s in sorted(log.signals.items()) if name in ASKED]
+        row = np.append(np.nan_to_num(np.concatenate(asked or [[0.0]])), at[-1] - at[0])
+        near = (k for k, one in enumerate(kinds) if len(one) == len(row) and _is_alike(one, row))
+        found.append(next(near, len(kinds)))
+        if found[-1] == len(kinds):
+            kinds.append(row)
+    return found
+
+
+def _is_alike(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two motions, each with how long it takes, differ by less than clocks and rates do."""
+    return abs(a[-1] - b[-1]) < SAME_MOTION * a[-1] and np.linalg.norm((a - b)[:-1]) <= SAME_MOTION * max(
+        float(np.linalg.norm(a[:-1] - np.mean(a[:-1]))), 1e-9
+    )
 
 
 def inspection(
@@ -264,22 +294,6 @@ def identifiability_problem(
     core = free(actuator, paths, prior=prior)
     beside = numbers.measured_parameters(logs) + numbers.supplies(actuator, logs)
     return problem(actuator, logs, core.with_(beside), free_starts=True)
-
-
-def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
-    """The actuator with a D register that its sheet says the firmware has, where nobody measured what one
-    count does; and the number that tells it."""
-    drive, (sheet, _) = actuator.drive, sheet_or_numbers(prior)
-    if sheet is None or "drive.proportional" not in actuator.parameters:
-        return actuator, []
-    printed = sheet.firmware.get("derivative")
-    if printed is None or not printed.value or "drive.derivative" in actuator.parameters:
-        return actuator, []
-    stated = sheet.firmware.get("derivative_filter")
-    unknown = {"derivative": printed.value, "firmware_derivative_gain": 0.0}
-    unknown |= {"derivative_filter": DERIVATIVE_FILTER if stated is None else stated.value}
-    drive = replace(drive, **unknown)
-    return replace(actuator, drive=drive), ["drive.firmware_derivative_gain"]
 
 
 def residual_weights(p: Problem, x: np.ndarray) -> Weights:

@@ -7,14 +7,13 @@ turn by C' q where the joints turn by q.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...bounds import json_of
 from ...errors import InvalidValue, UnknownName
 from ...logs.log import Log, Signal
 from ...logs.robot import Robot
@@ -56,7 +55,7 @@ def coupling_of(robot: Robot, given: Any) -> Coupling | None:
     if given is None:
         return None
     try:
-        rows = dict(given if hasattr(given, "items") else json.loads(Path(given).read_text("utf-8")))
+        rows = dict(given if hasattr(given, "items") else json_of(given))
         at = rows.pop(AT, "joints")
         factors = {str(j): {str(m): float(f) for m, f in row.items()} for j, row in rows.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:

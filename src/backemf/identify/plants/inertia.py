@@ -12,6 +12,7 @@ import numpy as np
 
 from ...engine.compile.kernels import Kernels, kernels
 from ...engine.rows import DELAY, Batch
+from ...errors import UnknownName
 from ...logs.log import Signal
 from ...logs.robot import Robot
 from ...mujoco.robot.masses import Slopes, Unknown, change_robot, slopes, unknowns
@@ -19,8 +20,8 @@ from ...mujoco.robot.robot_motion import between
 from ...results.fit_result import BenchNumber
 from ..optimize import Stage, levenberg_marquardt
 from ..parameters import FreeParameters, Parameter
+from ..prepared_log import Blocks
 from ..problem import Problem
-from ..start_states import Blocks
 from .plant import Optimum
 from .recordings import RobotRecording, recording_of
 
@@ -35,6 +36,9 @@ FELT = 5e-3
 as stated."""
 STILL = (DELAY, "motor.rotor_inertia")
 """What quick motions have told already, and weights do not."""
+NAMED = 0.5
+"""Share by which a number may be off that was named: of all masses for a payload, and 9 degrees for how the
+base stands to gravity."""
 EPSILON = 0.05
 """Part of its tolerance by which an unknown is moved to see what it does."""
 
@@ -126,11 +130,36 @@ class InertiaProblem(Problem):
         return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
 
 
-def free_inertia(s: Optimum[RobotPlant], share: float) -> Optimum[RobotPlant]:
-    """The same with the robot's own numbers free within a share of theirs: once with the loads' slopes at the
-    stated model, once more at the one that was found."""
+def wanted_unknowns(robot: Robot, share: float, also: Sequence[str]) -> list[Unknown]:
+    """Numbers of a robot's model that are free.
+
+    Args:
+        robot: the model.
+        share: of its masses and lengths by which each may be off; 0: as stated.
+        also: paths that are wanted free; those of the robot count, and robot.base is both of its tilts.
+
+    Returns:
+        Every number once; what was named may be off by half.
+
+    Raises:
+        UnknownName: the model has no such number.
+    """
+    found = {one.name: one for one in (unknowns(robot, share) if share else ())}
+    for path in also:
+        if not path.startswith(PREFIX):
+            continue
+        name, every = path.removeprefix(PREFIX), unknowns(robot, NAMED)
+        mine = {one.name: one for one in every if one.name == name or one.name.startswith(f"{name}.")}
+        if not mine:
+            raise UnknownName("number of the robot", path, [PREFIX + one.name for one in every])
+        found |= mine
+    return list(found.values())
+
+
+def free_inertia(s: Optimum[RobotPlant], stated: Sequence[Unknown]) -> Optimum[RobotPlant]:
+    """The same with some of the robot's own numbers free within their tolerances: once with the loads' slopes
+    at the stated model, once more at the one that was found."""
     original = s.plant.robot
-    stated = unknowns(original, share)
     found = {u.name: u.stated for u in stated}
     for still in (STILL, ()):
         s = _around(s, original, stated, found)

@@ -134,7 +134,7 @@ class SearchResult:
         end = Minimum(
             x=best.x, cost=best.cost, data_cost=best.cost, n_evaluations=self.n_evaluations, ended=best.ended
         )
-        robust = self.weights.robust
+        robust, self.problem.begin = self.weights.robust, best.begin
         return Optimum(plant=self.plant, problem=self.problem, end=end, robust=robust, found=self)
 
 

@@ -24,12 +24,21 @@ from ..fit_options import FitOptions
 from ..frictions import above, with_friction
 from ..holdout import LATTER, divide
 from ..optimize import Stage
-from ..parameters import FreeParameters, Parameter, default_paths, free, give_sizes, priors, with_absent
+from ..parameters import (
+    FreeParameters,
+    Parameter,
+    default_paths,
+    free,
+    give_sizes,
+    priors,
+    with_absent,
+    with_registers,
+)
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_result
 from .coupling import coupling_of, joints_of_motors
-from .inertia import free_inertia
+from .inertia import PREFIX, free_inertia, wanted_unknowns
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 from .recordings import (
     STRETCH,
@@ -42,7 +51,7 @@ from .recordings import (
     with_contact,
 )
 from .robot_result import coupling_terms, step_terms
-from .starts import starts, without_echo
+from .starts import joint_and_path, starts, without_echo
 
 COARSE = 7e-3
 """Step of the search [s]; the optimum is settled with half of it at most."""
@@ -92,6 +101,7 @@ SCHEDULE = Schedule(
     judged_together=True,
     own_logs=True,
 )
+DAMPING = "drive.firmware_derivative_gain"
 ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
 """What a drive that commands torque hides."""
 ALIKE = 0.95
@@ -227,12 +237,20 @@ class RobotPlant(Plant):
         wanted = default_paths(actuator)
         if "drive.firmware_gain" in priors(actuator, self.prior):
             wanted.append("drive.firmware_gain")
+        if actuator.parameters.get(DAMPING) == 0.0:  # nobody measured it
+            wanted.append(DAMPING)
         if actuator.drive.hides_back_emf:
             wanted = [path for path in wanted if path not in ELECTRICAL]
-        return [*wanted, *(path for path in self.options.also if path not in wanted)]
+        more = [path for path in self.options.also if not path.startswith(PREFIX)]
+        return [*wanted, *(path for path in more if path not in wanted)]
 
     def _parameter(self, actuator: Actuator, path: str) -> Parameter:
+        """With what its sheet states, around what was typed in its place."""
         stated = {k: v for k, v in priors(actuator, self.prior).items() if k == path}
+        typed = [joint_and_path(word, self.starts)[1] for word in self.options.values or ()]
+        if path in stated and path in typed:
+            value, error = stated[path]
+            stated = {path: (actuator.parameters[path], abs(actuator.parameters[path] / value) * error)}
         return free(give_sizes(actuator, [path]), [path], prior=stated or None).parameters[0]
 
     def first_weights(self, p: Problem) -> Weights:
@@ -287,10 +305,10 @@ class RobotPlant(Plant):
 
     def free_unknowns(self, optimum: Optimum[RobotPlant]) -> Optimum[RobotPlant]:
         """Masses, centres, payload, base and zeros, where that was asked for."""
-        share = self.options.free_inertia
-        if not share:
+        stated = wanted_unknowns(self.robot, self.options.free_inertia, self.options.also)
+        if not stated:
             return optimum
-        freed = free_inertia(optimum, share)
+        freed = free_inertia(optimum, stated)
         before, after = (
             robot_result.score_of(s, s.plant.recordings, False, COARSE) for s in (optimum, freed)
         )
@@ -346,16 +364,21 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         gains=options.gains,
         firmware=options.firmware,
         prior=options.prior,
+        values=options.values,
     )
+    at_start = {
+        joint: with_registers(actuator, begin.prior)[0] for joint, actuator in begin.actuators.items()
+    }
     training, echoed = without_echo(training, begin.actuators)
     held_out, _ = without_echo(held_out, begin.actuators)
     check_share(options.share, next(iter(begin.actuators.values())))
+    wanted_unknowns(robot, options.free_inertia, options.also)  # names that there are
     recordings = [recording_of(robot, log) for log in training]
     return RobotPlant(
         robot=robot,
         starts={
             joint: with_absent(with_armature(actuator, robot.place(joint), recordings), options.also)
-            for joint, actuator in begin.actuators.items()
+            for joint, actuator in at_start.items()
         },
         recordings=recordings,
         held_out=[recording_of(robot, log) for log in held_out],

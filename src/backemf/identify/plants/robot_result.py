@@ -19,8 +19,8 @@ from ...mujoco.robot.contact import stretches, unexplained_torque
 from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
 from ...physics.joint_law import JointLaw
 from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
-from ..extrapolation import extrapolations
 from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
+from ..holdout import extrapolations
 from ..parameters import Parameter
 from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse

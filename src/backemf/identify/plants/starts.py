@@ -4,15 +4,15 @@ whoever commanded it."""
 from __future__ import annotations
 
 import functools
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...bounds import json_of
 from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...errors import InvalidValue, MissingValue, UnknownName
@@ -23,6 +23,7 @@ from ...physics.actuator import Actuator
 from ...physics.drive import Impedance
 from ...physics.friction import Coulomb
 from ...physics.motor import Limits, Motor
+from ...units import si
 
 TORQUE = "torque"
 """The start of joints whose motors nobody knows: armature, friction and a limit, driven by torque."""
@@ -47,6 +48,7 @@ def starts(
     gains: Any = None,
     firmware: str | None = None,
     prior: Any = None,
+    values: Mapping[str, Any] | None = None,
 ) -> Starts:
     """Actuators for the joints that were recorded and are to be fitted.
 
@@ -58,6 +60,7 @@ def starts(
         gains: of whoever commanded them, as `gains_of` takes them.
         firmware: the profile of a part's sheet, such as "lerobot".
         prior: a datasheet, or path -> (value, standard error); without it the sheet that all start from.
+        values: numbers in place of those of all joints, by path, or of one, behind its name.
 
     Returns:
         An actuator for each joint, the prior, and what is said of joints left out.
@@ -80,7 +83,32 @@ def starts(
     if not actuators:
         raise UnknownName("joint", next(iter(wanted)), driven)
     prior = _sheet(wanted, firmware) if prior is None else prior
+    actuators = _with_values(actuators, values or {})
     return Starts(actuators, prior, _not_fitted(robot, actuators, logs))
+
+
+def joint_and_path(word: str, joints: Iterable[str]) -> tuple[str | None, str]:
+    """("elbow", "motor.resistance") of elbow.motor.resistance; None where no joint is named first.
+
+    Args:
+        word: a path, perhaps behind a joint's name and a dot.
+        joints: names there are.
+
+    Returns:
+        The joint and the path.
+    """
+    joint = next((name for name in joints if word.startswith(f"{name}.")), None)
+    return joint, word if joint is None else word.removeprefix(f"{joint}.")
+
+
+def _with_values(actuators: Mapping[str, Actuator], values: Mapping[str, Any]) -> dict[str, Actuator]:
+    """The same with other numbers, text in a unit of its own."""
+    made = dict(actuators)
+    for word, value in values.items():
+        joint, path = joint_and_path(word, made)
+        for name in made if joint is None else (joint,):
+            made[name] = made[name].replace(**{path: si(str(value), made[name].unit(path), path)})
+    return made
 
 
 def _driven_joints(chosen: Sequence[str], logs: Sequence[Log]) -> list[str]:
@@ -179,7 +207,7 @@ def gains_of(robot: Robot, given: Any, logs: Sequence[Log]) -> dict[str, tuple[f
         return {}
     if isinstance(given, (str, Path)):
         try:
-            given = json.loads(Path(given).read_text(encoding="utf-8"))
+            given = json_of(given)
         except (OSError, ValueError) as error:
             raise InvalidValue(f"gains: {given} cannot be read: {error}") from None
     if not isinstance(given, Mapping) or "kp" not in given:

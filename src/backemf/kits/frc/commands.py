@@ -208,7 +208,7 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
     except UnitNotStated as unknown:
         if not terminal.attended:
             raise
-        asked = str(unknown).partition("; give it")[0]
+        asked = str(unknown).partition("; ")[0]
         o = options = replace(o, units=terminal.prompt(asked).strip().lower())
         logs = read(name=o.name, units=o.units)
     gains = run_characterize(logs, replace(o, name=o.name or _ask_mechanism(logs, terminal)))

@@ -19,7 +19,7 @@ _LEVEL = 0.5
 
 def test_runs(measured: Characterization) -> Figure:
     """Velocity of every run over its prediction, its residual beside it,
-    then a step of every loop with the input it takes."""
+    then the inputs and the line of kS and kV, and a step of every loop with the input it takes."""
     panels = []
     residuals = [
         (s.segment.velocity - s.velocity) / _unit(measured, s.segment.run.part)[0] for s in measured.shown
@@ -44,7 +44,7 @@ def test_runs(measured: Characterization) -> Figure:
         about = f"measured less predicted, rms {float(np.sqrt(np.mean(residual**2))):.3g} {short}/s"
         left = over_time(f"[{short}/s]", Curve(x=t, y=residual, style="dots", color=3))
         panels.append(replace(left, title=about, y_range=(-alike, alike)))
-    panels += step_panels(measured)
+    panels += _input_panels(measured) + step_panels(measured)
     gains = {name: gain.value for name, gain in measured.gains.items() if gain.value is not None}
     known = ", ".join(f"{name} {value:.4g}" for name, value in gains.items())
     return Figure(title=f"{measured.mechanism}: {known}", panels=panels, shared_x=False, columns=2)
@@ -60,6 +60,46 @@ def _unit(measured: Characterization, part: str) -> tuple[float, str]:
 
 def _title(test: str, part: str) -> str:
     return f"{test.replace('-', ', ')}{f', {part}' if part else ''}"
+
+
+def _input_panels(measured: Characterization) -> list[Panel]:
+    """The input of every test over time; and what friction and speed take of it in the slow ones, against
+    velocity, as SysId draws it."""
+    effort, (size, short) = "V" if measured.control == "voltage" else "A", UNITS[measured.units]
+    inputs, dots = [], []
+    for shown in measured.shown:
+        run, (v, held, slope) = shown.segment.run, _at_velocities(shown, size)
+        if run.part != "angular":
+            t = shown.segment.velocity_time - run.time[0]
+            inputs.append(Curve(x=t, y=held, label=_title(run.test, run.part)))
+            taken = _taken_by_friction(measured, shown, held, slope) if run.slow else None
+            if taken is not None:
+                dots.append(Curve(x=v, y=taken, label="" if dots else "measured", style="dots", color=0))
+    panels = [replace(over_time(f"input [{effort}]", *inputs), title="input of the tests")] if inputs else []
+    if dots:
+        kS, kV = (measured.gains[name].value or 0.0 for name in ("kS", "kV"))
+        ends = (min(float(np.min(d.x)) for d in dots), max(float(np.max(d.x)) for d in dots))
+        at = np.array(sorted((*ends, -1e-9, 1e-9)))
+        at = at[(at >= min(ends)) & (at <= max(ends))]
+        line = Curve(x=at, y=kS * np.sign(at) + kV * at, label="kS sgn(v) + kV v", color=1)
+        panels.append(
+            Panel(
+                lines=(*dots, line),
+                x_label=f"velocity [{short}/s]",
+                y_label=f"input [{effort}]",
+                title="slow tests: input less that of acceleration and weight",
+            )
+        )
+    return panels
+
+
+def _at_velocities(shown: PredictedSegment, size: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocity in the user's unit, the input held there, and the predicted acceleration, at the times of the
+    velocities."""
+    s = shown.segment
+    t = s.velocity_time
+    held = s.input[np.clip(np.searchsorted(s.time, t, side="right") - 1, 0, len(s.input) - 1)]
+    return s.velocity / size, held, np.gradient(shown.velocity, t) / size
 
 
 def step_panels(measured: Characterization) -> list[Panel]:
@@ -138,10 +178,9 @@ def drawn_tests(measured: Characterization) -> list[dict[str, Any]]:
         s, part = shown.segment, shown.segment.run.part
         size, short = _unit(measured, part)
         t, begin = s.velocity_time, float(s.run.time[0])
-        held = s.input[np.clip(np.searchsorted(s.time, t, side="right") - 1, 0, len(s.input) - 1)]
-        slope, bend = np.gradient(shown.velocity, t) / size, np.gradient(s.smooth, t) / size
+        (v, held, slope), bend = _at_velocities(shown, size), np.gradient(s.smooth, t) / size
         effort = "V" if measured.control == "voltage" else "A"
-        v, p = s.velocity / size, s.position / size
+        p = s.position / size
         signals = {
             "input": (effort, t, held, None),
             "velocity": (f"{short}/s", t, v, shown.velocity / size),

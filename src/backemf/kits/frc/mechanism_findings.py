@@ -15,7 +15,7 @@ from .characterization import FeedforwardGain
 from .gain_fit import UNSURE, MechanismFit, slow_ways
 from .gain_intervals import Interval
 from .mechanism import DELAY_ASSUMED, motion
-from .trials import Segment, Trial, average_neighbours, input_before, moving, tests_in
+from .trials import TESTS, Segment, Trial, average_neighbours, input_before, moving, tests_in
 
 _FACTORS = {
     2 * math.pi: "radians against rotations",
@@ -40,13 +40,9 @@ _BROWN_OUT = 6.8
 def mend_runs(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
     """Runs with signs that agree and positions in the unit of their velocities,
     and what had to be changed."""
-    runs, findings = list(runs), [*_direction(runs)]
-    power = sum(float(np.sum(_held_input(r) * r.velocity)) for r in runs)
-    size = math.sqrt(
-        sum(float(np.sum(_held_input(r) ** 2)) for r in runs)
-        * sum(float(np.sum(r.velocity**2)) for r in runs)
-    )
-    if size > 0 and power < -0.3 * size:
+    runs, findings = _turn_alike(runs)
+    findings += _direction(runs)
+    if _against(runs):
         text = (
             "a positive input gives a negative velocity: one of them is inverted. The gains below are those"
             " with velocity and position turned round."
@@ -77,13 +73,62 @@ def mend_runs(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
     return runs, findings
 
 
+def _turn_alike(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
+    """(runs of all motors of a mechanism as if they were mounted and wired alike, what had to be turned).
+
+    A motor that is mounted the other way round has its input, velocity and position with the other sign than
+    the tests say; one whose sensor is wired the other way round has its velocity and position so.
+    """
+    motors: dict[str, list[Trial]] = {}
+    for run in runs:
+        motors.setdefault(_motor_of(run), []).append(run)
+    findings: list[Finding] = []
+    several = {name: mine for name, mine in motors.items() if len(mine) > 1}  # one test may be misnamed
+    mirrored = [name for name, mine in several.items() if all(map(_backwards, mine))]
+    crossed = [name for name, mine in several.items() if _against(mine)]
+    for names, what, remedy in (
+        (mirrored, "input, velocity and position", "nothing for the gains, if it is mounted that way"),
+        (crossed, "velocity and position", "invert its sensor in the robot's program, then record again"),
+    ):
+        if not 0 < len(names) < len(motors):
+            continue  # all alike: there is no other to tell which is right
+        whose = f"of {' and '.join(names)} {what} have the other sign than those"
+        text = f"{whose} of {' and '.join(n for n in motors if n not in names)}. They were turned round."
+        findings.append(finding("inverted", text, remedy))
+        for name in names:
+            motors[name] = [_turn(run, names is mirrored) for run in motors[name]]
+    return [run for mine in motors.values() for run in mine], findings
+
+
+def _turn(run: Trial, input_too: bool) -> Trial:
+    """A run with its motion the other way round, and perhaps its input."""
+    way = -run.input if input_too else run.input
+    return replace(run, velocity=-run.velocity, position=-run.position, input=way)
+
+
+def _motor_of(run: Trial) -> str:
+    """The motor that a run is of: what its name has between the test and the file."""
+    words = run.name.partition(" (")[0].removesuffix(" turning").split()
+    return " ".join(word for word in words if word not in TESTS)
+
+
+def _against(runs: Sequence[Trial]) -> bool:
+    """Whether a positive input goes with a negative velocity."""
+    power = sum(float(np.sum(_held_input(r) * r.velocity)) for r in runs)
+    inputs = sum(float(np.sum(_held_input(r) ** 2)) for r in runs)
+    size = math.sqrt(inputs * sum(float(np.sum(r.velocity**2)) for r in runs))
+    return size > 0 and power < -0.3 * size
+
+
+def _backwards(run: Trial) -> bool:
+    """Whether the input has the other sign than the test's name says."""
+    towards = float(np.mean(run.input)) * (1 if run.test.endswith("forward") else -1)
+    return towards < -0.05 * float(np.max(np.abs(run.input)))
+
+
 def _direction(runs: Sequence[Trial]) -> Iterator[Finding]:
     """Tests whose input has the other sign than their name says."""
-    mistakes = []
-    for run in runs:
-        towards = float(np.mean(run.input)) * (1 if run.test.endswith("forward") else -1)
-        if towards < -0.05 * float(np.max(np.abs(run.input))):
-            mistakes.append(run.test)
+    mistakes = dict.fromkeys(run.test for run in runs if _backwards(run))
     if mistakes:
         text = f"{', '.join(mistakes)}: the input has the other sign than the test's name says."
         remedy = "nothing for the gains; check which test was run, or the sign of the input"

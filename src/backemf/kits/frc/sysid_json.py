@@ -3,13 +3,13 @@ one recording a test, and a side of a drivetrain."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...bounds import json_of
 from ...logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 from ...physics.maths import is_number
 
@@ -46,7 +46,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         ReadError: where it is no such file, or holds no rows.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json_of(path)
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or an integer without end
         raise ReadError(f"not valid JSON: {error}") from None
     if not isinstance(content, dict):
@@ -74,7 +74,7 @@ def travel_per_turn(path: Path) -> float | None:
     """How far a turn of the encoder takes a mechanism that slides, as its file says [m]; None where it does
     not."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json_of(path)
         unit, scale = str(content["units"]).lower(), float(content["unitsPerRotation"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

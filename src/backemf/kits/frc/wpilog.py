@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds import Unpacking, bytes_of
 from ...files import write_all
 from ...logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
@@ -77,7 +78,7 @@ def read_entries(path: Path | str, report: Report = silent) -> list[Series]:
     converter = CONVERTERS.get(path.suffix.lower())
     if converter is not None:
         raise ReadError(f"{path.suffix} is a maker's own format; convert it first with {converter}")
-    content = path.read_bytes()
+    content = bytes_of(path)
     if len(content) < 12 or not content.startswith(MAGIC):
         raise ReadError(f"not a WPILOG (it begins with {content[:8]!r})")
     version, extra = struct.unpack_from("<HI", content, 6)
@@ -85,11 +86,13 @@ def read_entries(path: Path | str, report: Report = silent) -> list[Series]:
         raise ReadError(f"WPILOG version {version >> 8}.{version & 255}; expected 1.x")
     begun: dict[tuple[str, str], Series] = {}
     open_: dict[int, Series] = {}
+    unpacking = Unpacking()
     for number, micros, payload, at in _records(content, 12 + extra):
         if number == 0:
             _control(payload, open_, begun, at)
         elif number in open_:
             series = open_[number]
+            unpacking.rows(1)
             value = _value(series.type, payload, series.name)
             if value is not None:
                 series.times.append(micros * 1e-6)

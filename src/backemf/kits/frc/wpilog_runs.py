@@ -20,7 +20,7 @@ from ...logs.to_log import to_log
 from . import sysid_json, wpilog
 from .trials import TESTS
 from .wpilog import FORMAT, Series, unit_of
-from .wpilog_units import UnitNotStated, guess_units, with_units
+from .wpilog_units import UnitNotStated, guess_kind, guess_units, with_units
 
 _STATE = re.compile(r"^(?:.*/)?sysid-test-state(?:-(?P<mechanism>.*))?$")
 _OUTPUTS = re.compile(r"^(?:NT:)?/?(?:AdvantageKit/)?(?:RealOutputs/|ReplayOutputs/)?")
@@ -32,6 +32,10 @@ _GYRO = re.compile(r"gyro|imu|heading|yaw|angle|angular", re.IGNORECASE)
 _INPUTS = ("voltage", "current")
 _HELD = 0.1
 """An input that is not written for this long at the beginning of a test is the one from before [s]."""
+ONE_SHAFT = ("arm", "elevator", "flywheel")
+"""Mechanisms whose left and right motors cannot turn it against each other."""
+ALIKE = 0.03
+"""Motions that differ by a smaller share are those of motors on one shaft."""
 Signals = dict[str, tuple[Series, str]]
 """Signal -> (what was logged of it, unit)."""
 Motors = dict[str, Signals]
@@ -257,7 +261,7 @@ def _runs_of(
     for mechanism in dict.fromkeys(w.name for w in windows):
         some = [w for w in windows if w.name == mechanism]
         mine = motors if chosen or key == "sysid" else _driven_motors(motors, some)
-        if len(mine) > 1 and not chosen and key != "sysid":
+        if len(mine) > 1 and not chosen and key != "sysid" and not _turn_together(mine, some):
             return [], f"several motors run during the tests; {_say_which(key, mine)}"
         runs += [r for w in some for r in _recordings(path, w, mine, LOGGERS[key], logged, endings)]
     return guess_units(runs), ""
@@ -308,6 +312,28 @@ def _driven_motors(motors: Motors, windows: Sequence[Window]) -> Motors:
     return {name: motors[name] for name, value in strength.items() if value > 0.3 * most}
 
 
+def _turn_together(motors: Motors, windows: Sequence[Window]) -> bool:
+    """Whether motors are geared to each other: their motions during the tests are the same, perhaps with the
+    other sign."""
+    motions = []
+    for signals in motors.values():
+        series, unit = signals["velocity" if "velocity" in signals else "position"]
+        times, values = series.in_order()
+        motions.append((times, np.asarray(values, float), unit))
+    first, of_first, unit = motions[0]
+    inside = np.zeros(len(first), bool)
+    for window in windows:
+        inside |= (first >= window.start) & (first < window.end)
+    one, size = of_first[inside], float(np.linalg.norm(of_first[inside]))
+    for times, values, own in motions[1:]:
+        other = np.interp(first[inside], times, values)
+        if own != unit or not size or abs(abs(float(one @ other)) / size**2 - 1.0) > ALIKE:
+            return False
+        if abs(float(np.linalg.norm(other)) / size - 1.0) > ALIKE:
+            return False
+    return True
+
+
 def _whole(path: Path, motors: Motors, logger: Logger) -> Recording:
     """A log without tests, of one motor."""
     complete = {name: signals for name, signals in motors.items() if _complete(signals)}
@@ -335,7 +361,7 @@ def _recordings(
     cut = {motor: _motor(signals, window, clock) for motor, signals in mine.items()}
     out = {m: channels for m, channels in cut.items() if _complete({c.signal: c for c in channels})}
     gyro = next((channels for m, channels in cut.items() if m not in out and _GYRO.search(m)), [])
-    words = _tell_turning(out, gyro)
+    words = {} if guess_kind(window.name) in ONE_SHAFT else _tell_turning(out, gyro)
     source = f"({path.stem} {window.mechanism} {window.number})".replace("  ", " ")
     names = {motor: f"{window.test} {motor}{words.get(motor, '')} {source}" for motor in out}
     more = {

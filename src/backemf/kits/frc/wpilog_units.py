@@ -42,6 +42,8 @@ NAMES = {
 }
 """What a mechanism's name says of its kind."""
 _MOTION = ("position", "velocity")
+FASTEST = 500.0
+"""No motor of a robot turns so many times a second: such a number is of a minute."""
 
 
 class UnitNotStated(MissingValue):
@@ -56,6 +58,8 @@ class OpenSignal(NamedTuple):
     mechanism: str
     low: float
     high: float
+    per_minute: bool = False
+    """Whether a velocity is, as the position beside it tells."""
 
 
 def guess_kind(name: str) -> str:
@@ -66,12 +70,21 @@ def guess_kind(name: str) -> str:
 def open_signals(runs: Sequence[Recording]) -> list[OpenSignal]:
     """Position and velocity whose unit no file states, each once."""
     found: dict[str, OpenSignal] = {}
+    minutes = _per_minute_by_mechanism(runs)
     for run in runs:
         for c in run.channels:
             if c.unit == MUST_TELL and c.signal in _MOTION:
-                old = found.get(c.name, OpenSignal(c.name, c.signal, run.mechanism, math.inf, -math.inf))
+                slow = c.signal == "velocity" and run.mechanism in minutes
+                new = OpenSignal(c.name, c.signal, run.mechanism, math.inf, -math.inf, slow)
+                old = found.get(c.name, new)
                 found[c.name] = old._replace(low=min(old.low, c.low), high=max(old.high, c.high))
     return list(found.values())
+
+
+def _per_minute_by_mechanism(runs: Sequence[Recording]) -> set[str]:
+    """Mechanisms whose velocities are per minute, as their positions tell."""
+    names = {run.mechanism for run in runs}
+    return {name for name in names if _per_minute([run for run in runs if run.mechanism == name])}
 
 
 def likely_unit(signals: Sequence[OpenSignal], mechanism: str) -> str:
@@ -90,12 +103,18 @@ def likely_unit(signals: Sequence[OpenSignal], mechanism: str) -> str:
     reach = max((s.high - s.low if s.signal == "position" else max(-s.low, s.high) for s in of), default=0.0)
     if not reach > 0:
         return units[0]
-    return min(units, key=lambda unit: abs(math.log(reach * UNITS[unit][0] / usual)))
+    counted = any(s.per_minute for s in of)
+
+    def off(unit: str) -> float:
+        fast = counted or (what == "velocity" and unit == "rotations" and reach > FASTEST)
+        return abs(math.log(reach * UNITS[unit][0] / (60.0 if fast else 1.0) / usual))
+
+    return min(units, key=off)
 
 
 def question(signals: Sequence[OpenSignal], mechanism: str) -> str:
     """The one question, with every signal and what its numbers suggest."""
-    listed = "; ".join(f"{s.entry} is {s.low:.3g} to {s.high:.3g}" for s in signals)
+    listed = ", ".join(f"{s.entry} is {s.low:.3g} to {s.high:.3g}" for s in signals)
     likely = " and ".join(dict.fromkeys(_likely_units(signals, mechanism).values()))
     return (
         f"no unit is stated of {listed}. By these numbers {likely} are likely. In which unit are they?"
@@ -139,9 +158,16 @@ def with_units(runs: Sequence[Recording], units: str | None, mechanism: str) -> 
     if not unknown:
         return list(runs)
     if units is None:
-        likely = next(iter(_likely_units(unknown, mechanism).values()))
-        raise UnitNotStated(f"{question(unknown, mechanism)}; give it with --units, such as --units {likely}")
-    per = "/min" if _per_minute(runs) else "/s"
+        likely = _likely_units(unknown, mechanism)
+        first, unit = next(iter(likely.items()))
+        asked = f"give it with --units, such as --units {unit}"
+        if len(likely) > 1:
+            asked = f"they are of {' and '.join(likely)}: take one at a time, --name {first} --units {unit}"
+        raise UnitNotStated(f"{question(unknown, mechanism)}; {asked}")
+    swift = units == "rotations" and any(
+        s.signal == "velocity" and max(-s.low, s.high) > FASTEST for s in unknown
+    )
+    per = "/min" if swift or _per_minute(runs) else "/s"
     spelled = {"position": SPELLED[units], "velocity": SPELLED[units] + per}
     note = f"in {units}{' and velocity per minute' if per == '/min' else ''}, as told"
 

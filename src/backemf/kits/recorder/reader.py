@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds import check_file, short_lines
 from ...codec import load
 from ...errors import BackemfError
 from ...findings import Finding, finding
-from ...logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ...logs.recording import Channel, Keep, ReadError, Recording, Report, check_table, everything, silent
 
 FORMAT = "backemf recording"
 SUFFIXES = (".jsonl",)
@@ -56,15 +57,16 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
 
 def lines(path: Path) -> tuple[dict[str, Any], dict[str, Any], list[list[Any]]]:
     """(facts, how it ended, rows); a last line that is not whole is left out."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        first, second = file.readline(), file.readline()
+    with check_file(path).open(encoding="utf-8", errors="replace") as file:
+        rows = short_lines(file)
+        first, second = next(rows, ""), next(rows, "")
         try:
             head, end = _object(first), _object(second if second.endswith("\n") else "{}")
         except ValueError as error:
             raise ReadError(f"its first two lines are damaged: {error}") from None
         if head.get(MARK) != VERSION:
             raise ReadError(f"a recording of version {head.get(MARK)!r:.20}; this release reads {VERSION}")
-        return head, end, list(_rows(file))
+        return head, end, list(_rows(rows))
 
 
 def _object(line: str) -> dict[str, Any]:
@@ -73,8 +75,9 @@ def _object(line: str) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _rows(file: Any) -> Iterator[list[Any]]:
-    for number, line in enumerate(file, 3):
+def _rows(lines: Iterator[str]) -> Iterator[list[Any]]:
+    for number, line in enumerate(lines, 3):
+        check_table(number, 16)  # lists of Python take more than numbers
         if not line.endswith("\n"):
             return
         try:

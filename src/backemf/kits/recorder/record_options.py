@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import InvalidValue
 from ...logs import BENCH_HELP
-from ...options import FOLDER, HIDDEN, Options, Scope, option, options, parse_file
+from ...options import FOLDER, HIDDEN, OUTSIDE_HELP, Options, Scope, option, options, parse_file
 
 if TYPE_CHECKING:
     from ...logs.robot import Robot
@@ -154,6 +154,7 @@ class RecordOptions(Options):
     bench: Bench | str | None = option(
         default=None, help=BENCH_HELP, more="A bench, or these words.", parse=parse_optional
     )
+    allow_outside: bool = option(default=False, help=OUTSIDE_HELP)
     robot: Robot | Path | str | None = option(
         default=None,
         help="The robot's model (MJCF or URDF), whose joints the servos are: every motion is checked against"
@@ -258,6 +259,7 @@ class VirtualOptions(Options):
         help="A name of your own for a serial port, such as ./servo: a link that goes with it.",
         parse=parse_file,
     )
+    allow_outside: bool = option(default=False, help=OUTSIDE_HELP)
     robot: Path | str | None = option(
         default=None,
         help="A whole robot from this MJCF or URDF: a servo for each of its joints.",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from ...bounds import check_file
 from ...registry import Registry
 from ..recording import Keep, ReadError, Recording, Report
 
@@ -80,9 +81,10 @@ def reader_of(path: Path) -> Reader:
 
     Raises:
         ReadError: nobody reads it, or it is empty.
+        BackemfError: it is no regular file, or too large.
     """
     head = b""
-    if path.is_file():
+    if check_file(path).is_file():
         with path.open("rb") as file:
             head = file.read(HEAD)
         if not head:

@@ -18,11 +18,22 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds import bytes_of, check_file, limits, short_lines
 from ...findings import Finding, finding
 from ...signal import read as read_command
 from .. import names
 from ..benches import bench_of
-from ..recording import Channel, Keep, ReadError, Recording, Report, encoding_of, everything, silent
+from ..recording import (
+    Channel,
+    Keep,
+    ReadError,
+    Recording,
+    Report,
+    check_table,
+    encoding_of,
+    everything,
+    silent,
+)
 from . import list_cells
 
 _DECIMALS = {"\t": ".,", ";": ".,", ",": ".", "|": ".", None: ".,"}
@@ -236,7 +247,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     Raises:
         ReadError: it is no table, or a row of it cannot be read.
     """
-    with path.open("rb") as file:
+    with check_file(path).open("rb") as file:
         head = file.read(SAMPLE)
     encoding = encoding_of(head)
     whole = len(head) < SAMPLE
@@ -270,7 +281,8 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
 
 def _without_lists(path: Path, encoding: str) -> list[str]:
     """The lines of a table whose cells hold lists, with a column for each element."""
-    rows = list_cells.join(path.read_text(encoding=encoding, errors="replace").splitlines())
+    raw = bytes_of(path, limits().text, "write a column for each element")
+    rows = list_cells.join(raw.decode(encoding, errors="replace").splitlines())
     table = layout([row.plain for row in rows])
     separator = table.separator or "\t"
     split = [cells(row.text, table.separator) for row in rows]
@@ -356,8 +368,9 @@ class _Blocks:
             self.path.open("rb") as raw,
             io.TextIOWrapper(raw, encoding=self.encoding, errors="replace") as file,
         ):
-            line = sum(1 for _ in itertools.islice(file, self.table.first))
-            while block := list(itertools.islice(file, BLOCK)):
+            line = sum(1 for _ in itertools.islice(short_lines(file), self.table.first))
+            lines = short_lines(file, line)
+            while block := list(itertools.islice(lines, BLOCK)):
                 self._take(self._quick(block), block, line)
                 line += len(block)
                 self.report(min(1.0, raw.tell() / size))
@@ -366,6 +379,7 @@ class _Blocks:
         if values is None:
             values = np.array(list(self._careful(block, line)), float).reshape(-1, len(self.columns))
         self.n += len(values)
+        check_table(self.n, 0)
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(values)
             low, high = np.where(finite, values, math.inf), np.where(finite, values, -math.inf)

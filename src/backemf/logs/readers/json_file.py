@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import ijson
 
+from ...bounds import check_file, text_of
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain_content
 
@@ -19,6 +20,7 @@ SUFFIXES = (".json",)
 Event = tuple[str, Any]
 """What begins, ends or stands there, and its value."""
 _CHUNK = 1 << 16
+_MOST = 500_000
 _DEEPEST = 100
 """Values inside values beyond this are no recording."""
 
@@ -36,7 +38,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     What strict JSON does not allow is left to Python's own reader: it takes the NaN that Python writes, with
     the whole file in memory, and says where a broken file is broken.
     """
-    with path.open("rb") as file:
+    with check_file(path).open("rb") as file:
         encoding = encoding_of(file.read(4096))
         encoding = "utf-8" if encoding == "latin-1" else encoding
         file.seek(0)
@@ -53,7 +55,7 @@ def _load(path: Path, encoding: str) -> Any:
         ReadError: it is no text, or no JSON: where and why.
     """
     try:
-        return json.loads(path.read_text(encoding=encoding))
+        return json.loads(text_of(path, encoding))
     except UnicodeDecodeError as error:
         place = f"byte {error.start}"
         raise ReadError(f"not a text file: {place} is not {error.encoding}") from None
@@ -100,19 +102,24 @@ def _items(text: _Text) -> Iterator[plain_content.Item]:
         pass
 
 
-def _elements(events: Iterator[Event], depth: int = 0) -> Iterator[Any]:
+def _elements(events: Iterator[Event], depth: int = 0, count: Iterator[int] | None = None) -> Iterator[Any]:
     """The values of a list whose beginning is read."""
     for event, value in itertools.takewhile(lambda one: one[0] != "end_array", events):
-        yield _value(event, value, events, depth)
+        yield _value(event, value, events, depth, count)
 
 
-def _value(event: str, value: Any, events: Iterator[Event], depth: int = 0) -> Any:
-    """The whole value that begins with an event."""
+def _value(
+    event: str, value: Any, events: Iterator[Event], depth: int = 0, count: Iterator[int] | None = None
+) -> Any:
+    """The whole value that begins with an event; `count` is of the lists and objects in it."""
+    if event not in ("start_array", "start_map"):
+        return value
+    count = itertools.count() if count is None else count
     if depth > _DEEPEST:
         raise ReadError(f"not complete JSON: values are nested more than {_DEEPEST} deep")
+    if next(count) > _MOST:
+        raise ReadError(f"one value holds more than {_MOST} lists; expected a list of entries or of numbers")
     if event == "start_array":
-        return list(_elements(events, depth + 1))
-    if event == "start_map":
-        members = itertools.takewhile(lambda one: one[0] != "end_map", events)
-        return {key: _value(*next(events), events, depth + 1) for _, key in members}
-    return value
+        return list(_elements(events, depth + 1, count))
+    members = itertools.takewhile(lambda one: one[0] != "end_map", events)
+    return {key: _value(*next(events), events, depth + 1, count) for _, key in members}

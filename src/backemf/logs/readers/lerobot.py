@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds import json_of, text_of
 from ...files import list_in, table_in
 from ...findings import Finding, finding
 from .. import joint_matching, robot
@@ -200,9 +201,9 @@ def _statistics(one: _Set) -> list[float]:
     meta, rows = one.folder / "meta", []
     try:
         if (meta / "stats.json").is_file():
-            rows.append(json.loads((meta / "stats.json").read_text(encoding="utf-8")))
+            rows.append(json_of(meta / "stats.json"))
         if (meta / "episodes_stats.jsonl").is_file():
-            lines = (meta / "episodes_stats.jsonl").read_text(encoding="utf-8").splitlines()
+            lines = text_of(meta / "episodes_stats.jsonl").splitlines()
             rows += [json.loads(line)["stats"] for line in lines if line.strip()]
         body = [k for k, name in enumerate(one.states) if not robot.grips(name)]
         return [abs(float(row[STATE][end][k])) for row in rows for end in ("min", "max") for k in body]
@@ -486,7 +487,7 @@ def describe_dataset(folder: Path) -> dict[str, Any]:
     """What meta/info.json says, with `features` that have a state."""
     where = folder / "meta" / "info.json"
     try:
-        content = json.loads(where.read_text(encoding="utf-8"))
+        content = json_of(where)
         if STATE not in table_in(content["features"]):
             raise KeyError(STATE)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -505,6 +506,7 @@ def _table(path: Path, features: dict[str, Any]) -> dict[str, np.ndarray]:
         _complete(path, there)
         signals = (f for f in features if f == ACTION or f.startswith("observation."))
         wanted = [name for name in (*ROWS, *signals) if name in there and "image" not in name]
+        parquet.check_size(file, wanted)
         try:
             table = file.read(columns=wanted)
         except parquet.BROKEN as error:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds import Unpacking, bytes_of
+from ...errors import TooLarge
 from ..recording import WIDEST, Keep, ReadError, Recording, Report, everything, of_arrays, silent
 
 FORMAT = "MAT"
@@ -22,7 +24,6 @@ NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8
 """How numbers are stored, by the type in an element's tag."""
 MATRIX, COMPRESSED = 14, 15
 CELL, STRUCT, NUMERIC = 1, 2, range(6, 16)
-LARGEST = 1 << 32
 _Element = tuple[int, memoryview]
 _DAMAGED = (ValueError, IndexError, StopIteration, struct.error, zlib.error, MemoryError, OverflowError)
 
@@ -35,7 +36,7 @@ def can_read(path: Path, head: bytes) -> bool:
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
     """The variables of a MAT file as one recording; single numbers are noted."""
-    return [of_arrays(path, FORMAT, _flat(_variables(path.read_bytes(), report)))]
+    return [of_arrays(path, FORMAT, _flat(_variables(bytes_of(path), report)))]
 
 
 def _flat(content: dict[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -55,18 +56,22 @@ def _variables(content: bytes, report: Report) -> dict[str, Any]:
     if not order:
         raise ReadError("not a MAT file of version 5 to 7: bytes 126 and 127 are neither 'IM' nor 'MI'")
     variables: dict[str, Any] = {}
+    unpacking = Unpacking()
     at = 128
     while at < len(content):
         here = at
         try:
             (kind, payload), at = _element(memoryview(content), at, order)
             if kind == COMPRESSED:
-                text = zlib.decompressobj().decompress(payload, LARGEST)
+                text = zlib.decompressobj().decompress(payload, unpacking.left + 1)
+                unpacking.take(len(text))
                 (kind, payload), _ = _element(memoryview(text), 0, order)
             if kind == MATRIX:
-                name, value = _matrix(payload, order)
+                name, value = _matrix(payload, order, unpacking)
                 if name:
                     variables[name] = value
+        except TooLarge:
+            raise
         except _DAMAGED as error:
             place = f"the variable that begins at byte {here} of {len(content)}"
             raise ReadError(f"{place} is damaged: {str(error) or 'it ends too early'}") from None
@@ -102,14 +107,14 @@ def _numbers(element: _Element, order: str) -> np.ndarray:
     return np.frombuffer(payload, np.dtype(order + NUMBERS[kind]))
 
 
-def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
+def _matrix(content: memoryview, order: str, unpacking: Unpacking, depth: int = 0) -> tuple[str, Any]:
     """(name, value) of one variable, field or cell."""
     if len(content) == 0 or depth > 8:
         return "", None
     parts = _elements(content, order)
 
     def inner() -> Any:
-        return _matrix(next(parts)[1], order, depth + 1)[1]
+        return _matrix(next(parts)[1], order, unpacking, depth + 1)[1]
 
     flags = int(_numbers(next(parts), order)[0])
     shape = tuple(map(int, _numbers(next(parts), order)))
@@ -118,7 +123,9 @@ def _matrix(content: memoryview, order: str, depth: int = 0) -> tuple[str, Any]:
         raise ValueError(f"its size is {shape}")
     kind, complex_numbers, count = flags & 0xFF, flags & 0x800, math.prod(shape)
     if kind in NUMERIC and not complex_numbers:
-        return name, _array(name, _numbers(next(parts), order), shape)
+        numbers = _numbers(next(parts), order)
+        unpacking.take(8 * len(numbers))  # they become floats
+        return name, _array(name, numbers, shape)
     if kind == STRUCT and 0 < count <= WIDEST:
         fields = _fields(name, int(_numbers(next(parts), order)[0]), bytes(next(parts)[1]))
         each = [{field: inner() for field in fields} for _ in range(count)]

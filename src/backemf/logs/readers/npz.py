@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ...bounds import Unpacking, check_file, limits
 from ..recording import Keep, ReadError, Recording, Report, everything, of_arrays, silent
 
 FORMAT = "NumPy"
@@ -21,11 +22,13 @@ def can_read(path: Path, head: bytes) -> bool:
 
 def entries(path: Path, keep: Keep = everything, report: Report = silent) -> list[Recording]:
     """The arrays of an archive, or the one array of a file, as one recording."""
-    with path.open("rb") as file:
+    with check_file(path).open("rb") as file:
         head = file.read(len(MAGIC))
         if not head.startswith((MAGIC, b"PK")):
             wanted = "expected what np.savez or np.save writes"
             raise ReadError(f"not a NumPy file: it begins with {head!r}; {wanted}")
+        if head == MAGIC:
+            check_file(path, limits().unpacked)
         file.seek(0)
         return [of_arrays(path, FORMAT, _arrays(file, path.stem, report))]
 
@@ -36,15 +39,21 @@ def _arrays(file: IO[bytes], stem: str, report: Report) -> Iterator[tuple[str, A
         content = np.load(file, allow_pickle=False)
     except Exception as error:  # many kinds on damaged files
         raise _unreadable("the file", error) from None
+    unpacking = Unpacking()
     if not hasattr(content, "files"):  # one array alone
+        unpacking.take(8 * content.size)
         yield from _fields("" if content.dtype.names else stem, content)
         return
     with content as archive:
+        sizes = {one.filename: one.file_size for one in archive.zip.infolist()}
         for k, name in enumerate(archive.files):
+            unpacking.take(sizes.get(f"{name}.npy", sizes.get(name, 0)))
             try:
                 array = archive[name]
             except Exception as error:
                 raise _unreadable(f"the array {name!r}", error) from None
+            if hasattr(array, "size"):
+                unpacking.take(max(0, 8 * array.size - array.nbytes))  # they become floats
             yield from _fields(name, array)
             report((k + 1) / len(archive.files))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import NotAvailable
-from ..recording import Channel, Keep, ReadError, Recording, Report, everything, silent
+from ...bounds import Unpacking, check_file
+from ...errors import NotAvailable, TooLarge
+from ..recording import Channel, Keep, ReadError, Recording, Report, check_table, everything, silent
 
 FORMAT = "Parquet"
 SUFFIXES = (".parquet",)
@@ -34,10 +36,22 @@ def pyarrow() -> Any:
 def open_file(path: Path) -> Any:
     """An open Parquet file; what is broken about it, in words."""
     pa = pyarrow()
+    check_file(path)
     try:
         return pa.parquet.ParquetFile(path)
     except BROKEN as error:
         raise ReadError(f"not a Parquet file that can be read: {reason(error)}") from None
+
+
+def check_size(file: Any, columns: Sequence[str]) -> None:
+    """Refuse columns of an open file that unpack to more than a recording may."""
+    about, tops, most = file.metadata, set(columns), 0
+    check_table(about.num_rows, 0 if not columns else len(tops))
+    for k in range(about.num_row_groups):
+        group = about.row_group(k)
+        chunks = (group.column(j) for j in range(group.num_columns))
+        most += sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] in tops)
+    Unpacking().take(most)
 
 
 def reason(error: BaseException) -> str:
@@ -55,6 +69,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         wanted = set(keep([title for title, _, _ in titles]))
         kept = list(dict.fromkeys(column for title, column, _ in titles if title.name in wanted))
         total = file.metadata.num_rows
+        check_size(file, kept)
         joined = _join_batches(pa, file, {column: kinds[column] for column in kept}, report)
     if not titles or not total:
         raise ReadError(f"no rows of numbers; found: {', '.join([*kinds, *left]) or 'nothing'}")
@@ -72,14 +87,18 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
 
 def _join_batches(pa: Any, file: Any, kinds: dict[str, str], report: Report) -> dict[str, np.ndarray]:
     """The columns of these kinds, batch by batch."""
+    unpacking = Unpacking()
     blocks: dict[str, list[np.ndarray]] = {column: [] for column in kinds}
     done, total = 0, file.metadata.num_rows
     try:
         for batch in file.iter_batches(columns=list(blocks)):
             for name, parts in blocks.items():
                 parts.append(values_of(pa, batch.column(name), kinds[name], name))
+                unpacking.take(parts[-1].nbytes)
             done += batch.num_rows
             report(done / max(1, total))
+    except TooLarge:
+        raise
     except BROKEN as error:
         raise ReadError(f"row {done} or later cannot be read: {reason(error)}") from None
     if blocks and done != total:

@@ -10,6 +10,7 @@ from rosbags, those of controllers and of Unitree's robots from here.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import tomllib
@@ -23,7 +24,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ...errors import NotAvailable
+from ...bounds import SHORTER, Unpacking, check_file, limits
+from ...errors import NotAvailable, TooLarge
 from ..mapping import NONE
 from ..names import ASKING, words
 from ..recording import Channel, Keep, ReadError, Recording, Report, everything, silent
@@ -386,14 +388,19 @@ class BagReader:
         place = path if self.storage == ".mcap" else Path(quote(str(path.resolve())))
         storage = Reader.STORAGE_PLUGINS[self.storage](place)
         bag, count = Bag(), itertools.count()
+        check_file(path)
         try:
-            storage.open()
+            with _bounded():
+                storage.open()
+        except TooLarge:
+            raise
         except Exception as error:  # rosbags raises many kinds on broken files
             why = f"{type(error).__name__}: {error} (was the recording cut off?)"
             raise ReadError(f"{self.wrong}: {why}") from None
         try:
-            _read_messages(storage, bag, count, report)
-        except ReadError:
+            with _bounded():
+                _read_messages(storage, bag, count, report)
+        except (ReadError, TooLarge):
             raise
         except Exception as error:  # as above
             why = f"{type(error).__name__}: {error} (was the recording cut off?)"
@@ -418,12 +425,68 @@ def _read_messages(storage: Any, bag: Bag, count: itertools.count[int], report: 
             bag.others[connection.topic] = connection.msgtype
     wanted = [connection for connection in storage.connections if connection.id in decode]
     total = max(1, sum(connection.msgcount for connection in wanted))
+    unpacking = Unpacking()
     for connection, logged, content in storage.messages(wanted) if wanted else ():
         topic = bag.topics.setdefault(connection.topic, Topic(connection.topic, connection.msgtype))
+        unpacking.rows(1)
         topic.add(decode[connection.id](content), logged)
         read = next(count) + 1
         if read % 1000 == 0:
             report(min(1.0, read / total))
+
+
+CHUNK = 64 << 20
+"""Bytes that one part of a bag may unpack to; writers make parts of a megabyte or four."""
+
+
+@contextlib.contextmanager
+def _bounded() -> Iterator[None]:
+    """While it lasts rosbags unpacks no part of a bag beyond what it announces, and SQLite ends a question
+    without end: a bag may bring tables that are computed as they are read."""
+    import apsw
+    from rosbags.rosbag2 import storage_mcap
+
+    def bound(connection: Any) -> None:
+        ticks, tick = itertools.count(1), 10_000
+
+        def count_steps() -> bool:
+            if next(ticks) * tick > limits().steps:
+                raise TooLarge(f"reading it takes SQLite more than {limits().steps} steps; {SHORTER}")
+            return False
+
+        connection.set_progress_handler(count_steps, tick)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, CHUNK)
+        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+
+    whole = {**storage_mcap.DECOMPRESSORS}
+    storage_mcap.DECOMPRESSORS.update({"zstd": _unpack_zstd, "lz4": _unpack_lz4})
+    apsw.connection_hooks.append(bound)
+    heap = apsw.hard_heap_limit(limits().whole)
+    try:
+        yield
+    finally:
+        apsw.hard_heap_limit(heap)
+        apsw.connection_hooks.remove(bound)
+        storage_mcap.DECOMPRESSORS.update(whole)
+
+
+def _unpack_zstd(content: bytes, size: int) -> bytes:
+    from rosbags.rosbag2.storage_mcap import zstd
+
+    return zstd.ZstdDecompressor().decompress(content, _announced(size) + 1)
+
+
+def _unpack_lz4(content: bytes, size: int) -> bytes:
+    from lz4.frame import LZ4FrameDecompressor
+
+    return LZ4FrameDecompressor().decompress(content, _announced(size) + 1)
+
+
+def _announced(size: int) -> int:
+    """What a part of a bag says that it unpacks to [bytes]."""
+    if size > CHUNK:
+        raise TooLarge(f"a part of it unpacks to {size >> 20} MB; write the bag with smaller parts (chunks)")
+    return size
 
 
 def _decoder_of(connection: Any) -> Callable[[bytes], Any] | None:

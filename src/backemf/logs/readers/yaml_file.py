@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds import bytes_of
 from ...errors import NotAvailable
+from ...files import list_in
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain_content
 
 FORMAT = "YAML"
 SUFFIXES = (".yaml", ".yml")
+LARGEST = 4 << 20
+"""Bytes: a parser of YAML takes a second for each megabyte, and a hundred times its memory."""
+MOST = 400_000
+"""Values, and four times the lists and objects in brackets."""
 DEEPEST = 1000
 """Brackets within brackets; a parser's time grows with the square of them,
 and no recording has more than a few."""
@@ -29,10 +35,15 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     except ImportError:
         raise NotAvailable('reading YAML needs the package pyyaml: pip install "backemf[logs]"') from None
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    raw = path.read_bytes()
+    raw = bytes_of(path, LARGEST, "save it as CSV or JSON")
     encoding = encoding_of(raw)
     if encoding == "latin-1":
         raise ReadError("not a text file in UTF-8 or UTF-16")
+    lists, values = sum(map(raw.count, b"[{")), sum(map(raw.count, b",\n"))
+    if lists > MOST // 4 or values > MOST:
+        raise ReadError(
+            f"it has {lists} brackets and {values} values, where {MOST} are read; save it as JSON"
+        )
     if (depth := _depth(raw)) > DEEPEST:
         wanted = "expected entries or lists of numbers"
         raise ReadError(f"not plain YAML: {depth} brackets are open at once; {wanted}")
@@ -44,8 +55,21 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
         raise ReadError(f"not plain YAML{place}: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ReadError(f"not plain YAML: {error}") from None
+    _refuse_many(content, len(raw))
     report(1.0)
     return plain_content.recordings(path, FORMAT, plain_content.walk(content))
+
+
+def _refuse_many(content: Any, most: int) -> None:
+    """Refuse content that names its own parts again and again (*name) and so is larger than its text."""
+    waiting, seen = [content], 0
+    while waiting:
+        one = waiting.pop()
+        inner = [*one.values()] if isinstance(one, dict) else list_in(one)
+        seen += 1 + len(inner)
+        if seen > 2 * most + 16:
+            raise ReadError("not plain YAML: its parts repeat each other (*name); write every value out")
+        waiting += [value for value in inner if isinstance(value, dict | list)]
 
 
 def _depth(raw: bytes) -> int:

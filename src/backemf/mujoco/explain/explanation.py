@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...bounds import outside
 from ...errors import BackemfError, UnknownName
 from ...findings import Finding
 from ...physics import steady
@@ -65,15 +66,19 @@ class ActuatorExplanation:
 
 
 @without_log()
-def explain(path: str | Path, parts: Parts | None = None) -> list[ActuatorExplanation]:
+def explain(
+    path: str | Path, parts: Parts | None = None, *, allow_outside: bool = False
+) -> list[ActuatorExplanation]:
     """A row for every actuator of an MJCF file; of "arm.xml#elbow" for that joint or actuator alone.
 
     parts   what drives the joints: a part of the catalogue, an identified set, a file, or an Actuator, for
             all of them or by patterns of their names, as {"shoulder_.*": "sts3215-12v"}; each actuator is
             then compared with its own.
+    allow_outside   let the model include files from outside its own folder.
     """
     path, wanted = split_model(path)
-    given, loaded, pairs = compare.parts_of(parts), load(path), _merged_constants(path)
+    with outside(allow_outside):
+        given, loaded, pairs = compare.parts_of(parts), load(path), _merged_constants(path)
     mujoco, model = load_mujoco(), loaded.model
     data = mujoco.MjData(model)
     if model.nkey:

@@ -12,7 +12,6 @@ loop.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...bounds import json_of, outside
 from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...engine.hosted_system import LiveSystem, live_system
@@ -33,7 +33,7 @@ from ...results.fit_result import Fit
 from ..arrays import installed_era, load_mujoco, without_log
 from ..joint_interface import JointDrive, choose_joints, drive_findings, drive_joint, read_joint
 from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
-from ..models import LoadedModel
+from ..models import LoadedModel, solver_findings
 from . import callback, model_edit, motor_rows, safe
 from .motors import Attachment, Motors as Motors, element
 from .shared_bus import SharedBus
@@ -84,6 +84,7 @@ def attach(
     ctrl: str = "model",
     check: bool = True,
     supply: Supply | None = None,
+    allow_outside: bool = False,
 ) -> Motors:
     """Put actuators onto a model's joints.
 
@@ -105,6 +106,7 @@ def attach(
             follows.
         supply: a `be.Supply` that all of them share, in place of their own: call `motors.feed(data)` before
             each step, which solves the bus; `motors.bus(data)` says how it is.
+        allow_outside: let the model include files from outside its own folder.
 
     Returns:
         The model to step, its motors, and what there is to say of each joint.
@@ -114,22 +116,20 @@ def attach(
     """
     wanted = _by_joint(actuators)
     _check_wanted(wanted, ctrl, substeps=substeps, sweeps=sweeps)
-    spec, name = model_edit.spec_of(model)
+    with outside(allow_outside):
+        spec, name = model_edit.spec_of(model)
     _check_integrator(spec, name)
     before = model_edit.compile_spec(spec.copy(), name)
     known = {pattern: _on_supply(_actuator(given), supply) for pattern, given in wanted.items()}
     choice = choose_joints(before, {pattern: one.actuator.motion for pattern, one in known.items()}, name)
-    placed = {}
-    for joint, pattern in choice.deciding.items():
-        actuator, fit, unknown = known[pattern]
-        was = read_joint(LoadedModel(before, installed_era()), joint)
-        drive = drive_joint(was, actuator, unknown, ctrl, whole=True)
-        placed[joint] = _place_actuator(spec, drive, fit, switch, ctrl, supply is not None)
+    given = {joint: known[pattern] for joint, pattern in choice.deciding.items()}
+    placed = _place_actuators(spec, before, given, switch, ctrl, supply is not None)
     findings = [*drive_findings(one.drive for one in placed.values()), *choice.findings()]
     _add_channels(spec, placed, feedforward)
     shared = SharedBus.on(spec, supply)
     made = _compile_with(spec, before, placed, name)
     _check_inertias(made, placed, name)
+    findings += solver_findings(made)
 
     def fill(least: int = 1) -> Motors:
         motors = _fill_model(made, spec, placed, findings, substeps, sweeps, least)
@@ -224,6 +224,18 @@ def _check_integrator(spec: Any, name: str) -> None:
             f"{name} asks for the integrator RK4, which asks actuators several times a step; expected Euler,"
             " implicit or implicitfast: set the option's integrator"
         )
+
+
+def _place_actuators(
+    spec: Any, before: Any, given: Mapping[str, GivenActuator], switch: bool, ctrl: str, shared: bool
+) -> dict[str, AttachedActuator]:
+    """What was given put onto the joints of a model."""
+    placed = {}
+    for joint, one in given.items():
+        was = read_joint(LoadedModel(before, installed_era()), joint)
+        drive = drive_joint(was, one.actuator, one.unknown, ctrl, whole=True)
+        placed[joint] = _place_actuator(spec, drive, one.fit, switch, ctrl, shared)
+    return placed
 
 
 def _place_actuator(
@@ -346,7 +358,7 @@ def _is_fit(source: Path | str) -> bool:
     if not str(source).endswith(".json"):
         return False
     try:
-        content = json.loads(Path(source).read_text(encoding="utf-8"))
+        content = json_of(source)
     except (OSError, ValueError, RecursionError):  # whoever reads it says what is wrong
         return False
     match content:

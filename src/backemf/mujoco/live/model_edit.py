@@ -12,6 +12,7 @@ from ...errors import InvalidValue, MissingValue
 from ..arrays import ctrl_place, load_mujoco
 from ..joint_interface import JointDrive
 from ..models import same_era
+from ..xml import scan
 
 KEPT = {"id", "name", "target", "trntype", "classname", "signature", "info", "parent", "plugin", "group"}
 KEPT |= {"refsite", "slidersite", "userdata", "compiler", "ctrlrange", "ctrllimited"}
@@ -41,6 +42,7 @@ def _read_spec(path: Path) -> tuple[Any, str]:
     mujoco = load_mujoco()
     if not path.is_file():
         raise MissingValue(f"there is no file {str(path)!r}; expected an MJCF or URDF model")
+    scan(path)
     if path.suffix.lower() != ".urdf":
         same_era(path)
     try:

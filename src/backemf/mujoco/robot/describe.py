@@ -16,6 +16,7 @@ from ...errors import InvalidValue, MissingValue
 from ...findings import Finding, finding
 from ...logs.robot import Ground, Joint, Robot
 from ..arrays import load_mujoco, without_log
+from ..xml import scan
 
 TOOL = re.compile(r"grip|jaw|finger|claw", re.IGNORECASE)
 """Names of joints that hold things."""
@@ -30,6 +31,7 @@ def read(
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise MissingValue(f"{str(path)!r} {what}; expected a robot's MJCF or URDF file")
+    scan(path)
     try:
         with without_log():
             spec = mujoco.MjSpec.from_file(str(path))

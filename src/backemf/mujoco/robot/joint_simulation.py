@@ -16,10 +16,14 @@ from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
 from ..arrays import load_mujoco, without_log
 from ..live.attach import Motors, attach
+from ..xml import check_text
 from .robot_motion import RobotMotion, add_ground, alone_with, motion_of, places
 
 LONGEST_STEP = 4e-3
 """Longest step of the simulation [s]."""
+LED = 1e4
+"""Armature of joints that move as they were recorded: what they carry weighs on the others, as in a gripper
+that holds it [kg m^2]."""
 
 
 def simulate_joints(
@@ -104,7 +108,7 @@ def _motors(
 ) -> Motors:
     """The robot with its actuators, and nothing else that drives, damps or limits what is asked."""
     mujoco = load_mujoco()
-    spec = add_ground(mujoco.MjSpec.from_string(model), ground)
+    spec = add_ground(mujoco.MjSpec.from_string(check_text(model)), ground)
     spec.option.timestep = step
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.solver = mujoco.mjtSolver.mjSOL_NEWTON
@@ -113,6 +117,8 @@ def _motors(
         spec.joint(name).armature = 0.0
     motors = attach(spec, dict(actuators), feedforward=True, ctrl="actuator", check=False)
     alone_with(motors.model, {joint.joint: joint.index for joint in motors.joints.values()})
+    driven = [int(motors.model.joint(name).dofadr[0]) for name, _ in actuators]
+    motors.model.dof_armature[np.setdiff1d(np.arange(motors.model.nv), driven)] = LED
     motors.remove_ctrl_ranges()
     return motors
 

@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import InvalidValue
 from ...logs.robot import Robot
 from ..arrays import load_mujoco
+from ..xml import check_text
 from .robot_motion import RobotMotion, bare_model, places, smooth
 
 TURN = 0.3
@@ -231,7 +232,7 @@ def change_robot(robot: Robot, values: Mapping[str, float]) -> Robot:
     """The robot whose model has these numbers in place of its own."""
     mujoco = load_mujoco()
     model = bare_model(robot)
-    spec = mujoco.MjSpec.from_string(robot.model)
+    spec = mujoco.MjSpec.from_string(check_text(robot.model))
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO
     hand, spot = _hand(model)
     for b in _links(model):

@@ -25,6 +25,7 @@ from ...logs.log import Log, Signal, noise_of
 from ...logs.robot import Ground, Robot
 from ...physics.bench import GRAVITY, Bench, Flywheel, Pendulum, Recorded
 from ..arrays import load_mujoco
+from ..xml import check_text
 
 WINDOWS = (5, 7, 9, 11, 13, 17, 21, 27, 35, 45)
 """Samples that a cubic is laid through."""
@@ -171,7 +172,7 @@ class JointLoads:
 
 @functools.lru_cache(maxsize=16)
 def _compile_text(text: str, ground: Ground | None) -> Any:
-    return add_ground(load_mujoco().MjSpec.from_string(text), ground).compile()
+    return add_ground(load_mujoco().MjSpec.from_string(check_text(text)), ground).compile()
 
 
 def add_ground(spec: Any, ground: Ground | None) -> Any:

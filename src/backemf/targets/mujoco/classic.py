@@ -39,6 +39,7 @@ from ..spec import (
 )
 from ..write import account, closed_law, fit_law, tune_actuator, tuned_law, weigh_losses
 from .dcmotor_target import attributes, frame, frame_fields, sticking
+from .holding import hold_lines
 from .run import Adjust, run, settings_of, simulator, timestep_of
 
 KINDS = {"position_target": "position", "velocity_target": "velocity"}
@@ -98,8 +99,9 @@ def _find_long_step(law: JointLaw, load: float, timestep: float) -> tuple[Findin
 def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
     parts = _parts(actuator, settled.law, request.joint, request.timestep, request.gear)
     load = reference_inertia(actuator, request)
-    template, fields = frame_fields(request, actuator, parts.joint, parts.element, load)
-    return Filling(fields, ctrl=parts.ctrl, template=template)
+    made = (request, actuator, parts.joint, parts.element, load)
+    template, fields = frame_fields(*made)
+    return Filling(fields, hold_lines(frame(*made), settled.carried, request), parts.ctrl, template)
 
 
 class Parts(NamedTuple):

@@ -3,10 +3,12 @@ and back from any model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...errors import InvalidValue, MissingValue
 from ...mujoco.actuator_conversion import AsDcMotor, from_actuator, to_actuator
@@ -16,17 +18,20 @@ from ...mujoco.dcmotor import DcMotor, in_volts, rules
 from ...mujoco.models import LoadedModel, load
 from ...physics.actuator import Actuator
 from ...physics.friction import Coulomb, Viscous
+from ..approximate import with_settings
 from ..reduce import OF_DRIVE, OF_FRICTION, OF_GEARBOX, OF_MOTOR, ONE_POSITION, carry_actuator, rigid
-from ..reference_motions import reference_inertia
+from ..reference_motions import make_case, motions_of, reference_inertia
 from ..result import Export, Request, number, request_of, xml_comment
 from ..spec import Filling, TargetLaw, TargetSpec
 from ..template import fill
 from .finding import integrator_finding
+from .holding import Spring, friction_of, hold_lines, read_springs, springs_of, tendon_section
 from .run import (
     Adjust,
     check_version,
     copy_actuator,
     copy_number,
+    copy_springs,
     our_step,
     run,
     settings_of,
@@ -46,10 +51,13 @@ class Text(NamedTuple):
     ctrl: dict[str, float]
     """Factor from each target to ctrl, in the order of the inputs."""
     dcmotor: DcMotor
+    springs: tuple[Spring, ...] = ()
 
 
 def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
-    best, costs = carry_actuator(actuator, request, rules(request.version).era)
+    best, costs = carry_actuator(
+        actuator, request, rules(request.version).era, lambda one: _positions_of_file(one, actuator, request)
+    )
     at_gear = behind_gear(best, request)
     made = parts(at_gear, request.version, request.timestep)
     if best.drive.loop is None and best.gearbox.ratio * at_gear.gearbox.ratio < 0:  # a mirrored rotor
@@ -59,6 +67,8 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw
     words = ("name", "joint", "input", "ctrllimited")
     numbers = {f"dcmotor {k}": float(v.split()[0]) for k, v in made.element.items() if k not in words}
     numbers |= {f"joint {name}": float(value) for name, value in made.joint.items() if " " not in value}
+    for k, spring in enumerate(made.springs):
+        numbers |= {f"tendon {k} stiffness": spring.stiffness, f"tendon {k} springyield": spring.reach}
     return TargetLaw(made, best, costs, () if finding is None else (finding,), numbers)
 
 
@@ -67,8 +77,23 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
     lines = [f"ctrl[{k}] is {name} times {number(c)}." for k, (name, c) in enumerate(text.ctrl.items())]
     lines.append("The body is a stand-in: take over the joint's attributes and the actuator.")
     load = reference_inertia(actuator, request)
-    template, fields = frame_fields(request, actuator, text.joint, _element(request, text), load)
+    made = (request, actuator, text.joint, _element(request, text), load)
+    template, fields = frame_fields(*made, springs=text.springs)
+    lines += hold_lines(frame(*made, springs=text.springs), settled.carried, request, text.springs)
     return Filling(fields, lines, text.ctrl, template)
+
+
+def _positions_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> np.ndarray:
+    """The file of a candidate run by the installed MuJoCo over the motions that an export is judged over."""
+    check_version(request.version)
+    found, tuned = [], with_settings(candidate)
+    for motion in motions_of(actuator, request)[0]:
+        made = parts(behind_gear(tuned(motion.settings), request), request.version, request.timestep)
+        element = _element(request, made)
+        text = frame(request, actuator, made.joint, element, 1.0, springs=made.springs)
+        case = make_case(motion, made.ctrl, request.timestep, actuator.motion)
+        found.append(np.interp(motion.time, case.moments, run({"file": text}, request.joint, case)))
+    return np.concatenate(found)
 
 
 def behind_gear(actuator: Actuator, request: Request) -> Actuator:
@@ -86,6 +111,9 @@ def parts(actuator: Actuator, version: str, timestep: float) -> Text:
     if friction.dry and not friction.bristle:
         joint = sticking(friction.moving, timestep)
         actuator = replace(actuator, friction=Viscous(**friction.drag_terms))
+    springs = springs_of(friction)
+    if springs:
+        actuator = replace(actuator, friction=Viscous(**friction.drag_terms))
     actuator = replace(actuator, gearbox=rigid(actuator.gearbox))  # play is a joint of its own
     made = _nothing_lost(actuator, rules(version).era)
     element = DcMotorAttributes.of(made.dcmotor).to_xml()
@@ -93,7 +121,7 @@ def parts(actuator: Actuator, version: str, timestep: float) -> Text:
         element["ctrllimited"] = "true"
     if delay:
         element |= {"delay": number(delay), "nsample": str(max(2, int(-(-delay // timestep)) + 1))}
-    return Text(element, joint, made.ctrl, made.dcmotor)
+    return Text(element, joint, made.ctrl, made.dcmotor, springs)
 
 
 def _nothing_lost(actuator: Actuator, era: int) -> AsDcMotor:
@@ -127,6 +155,7 @@ def frame(
     element: str,
     load: float,
     top: str = "",
+    springs: Sequence[Spring] = (),
 ) -> str:
     """The file around an actuator's element.
 
@@ -137,16 +166,22 @@ def frame(
         element: the actuator's, as text.
         load: inertia of the stand-in body [kg m^2 or kg].
         top: the header.
+        springs: that hold the joint.
 
     Returns:
         The text.
     """
-    template, fields = frame_fields(request, actuator, on_joint, element, load)
+    template, fields = frame_fields(request, actuator, on_joint, element, load, springs)
     return fill(template, joint=request.joint, header=top.rstrip("\n"), **fields)
 
 
 def frame_fields(
-    request: Request, actuator: Actuator, on_joint: Mapping[str, str], element: str, load: float
+    request: Request,
+    actuator: Actuator,
+    on_joint: Mapping[str, str],
+    element: str,
+    load: float,
+    springs: Sequence[Spring] = (),
 ) -> tuple[str, dict[str, str]]:
     """Options, a stand-in body, the joint, and one for the play of the gears where that is asked for.
 
@@ -156,6 +191,7 @@ def frame_fields(
         on_joint: attributes of the joint.
         element: the actuator's, as text.
         load: inertia of the stand-in body [kg m^2 or kg].
+        springs: that hold the joint.
 
     Returns:
         (template, its fields).
@@ -171,6 +207,7 @@ def frame_fields(
         "mass": number(mass),
         "inertia": number(load),
         "element": element,
+        "springs": f"\n  {tendon_section(springs, request.joint)}" if springs else "",
     }
     if play is None:
         return "mujoco.xml", fields
@@ -203,6 +240,7 @@ def apply(export: Export, spec: Any, joint: str | None = None) -> None:
     for field in ("solref_friction", "solimp_friction"):
         getattr(target, field)[:] = getattr(mine, field)
     copy_number(target, mine, "damping")
+    copy_springs(source, export.joint, spec, name)
 
 
 def actuator_arrays(model: Any) -> list[str]:
@@ -263,6 +301,9 @@ def _read(loaded: LoadedModel, actuator: str | int | None) -> ImportedDcMotor:
         unknown = (*UNKNOWN, f"frictionloss {loss:g} N m of the joint beside the dcmotor's lugre")
     elif loss > 0:
         friction = Coulomb(**friction.drag_terms, coulomb=loss)
+    springs = read_springs(model, at.joint)
+    if springs and not friction.dry:
+        friction = friction_of(springs, **friction.drag_terms)
     if armature:
         own = motor.rotor_inertia + armature / made.gearbox.output_inertia(1.0)
         motor = replace(motor, rotor_inertia=own)
@@ -292,7 +333,8 @@ def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
 def _compile_model(export: Export, carried: Actuator) -> Any:
     request = request_of(export)
     message = parts(behind_gear(carried, request), export.version, export.timestep)
-    text = frame(request, export.actuator, message.joint, _element(request, message), 1.0)
+    element = _element(request, message)
+    text = frame(request, export.actuator, message.joint, element, 1.0, springs=message.springs)
     return load_mujoco().MjModel.from_xml_string(text)
 
 

@@ -38,6 +38,7 @@ from ..result import Export, Request, number
 from ..write import write_target
 from .dcmotor_target import actuator_arrays, attributes
 from .edited_model import EditedModel
+from .holding import searching, spring_edits, spring_findings, spring_rests, springs_of
 
 JOINT = (*OF_JOINT, "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
@@ -130,6 +131,7 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
             model.loaded.model, new, [(e.old, read_joint(here, e.old.joint)) for e in chosen]
         )
     found = [f for edit in chosen for f in (*edit.export.findings, *_scale_findings(edit))]
+    found += spring_findings({edit.old.joint: edit.export for edit in chosen})
     found += [
         *drive_findings(edit.drive for edit in chosen),
         *check_moves(rows, model.loaded.model.opt.timestep),
@@ -195,6 +197,10 @@ def edit_model(
         from ..description import into_urdf
 
         return into_urdf({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
+    if request.target == "usd":
+        from ..training.usd import into_usd
+
+        return into_usd({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
     if request.target == "mujoco-plugin":
         from ..code.plugin import into_plugin
 
@@ -206,7 +212,7 @@ def edit_model(
     if request.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(
             f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-plugin,"
-            " mujoco-classic, jax@mjx or urdf"
+            " mujoco-classic, jax@mjx, urdf or usd"
         )
     model = model_of(path)
     choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
@@ -297,7 +303,10 @@ def _edits(model: UserModel, actuator_edit: ActuatorEdit) -> tuple[list[Edit], l
         changes = [f"actuator of {name}: new <{mine.tag}>"]
         edits = [insert_element(model.elements, element, model.path)]
     edit, said = _joint_edit(model, actuator_edit, wanted)
-    return [*edits, edit], [*changes, *said]
+    springs = spring_edits(model, export, escape_attribute(name))
+    if springs:
+        said = [*said, f"joint {name}: springs that yield hold it, in place of frictionloss"]
+    return [*edits, edit, *springs], [*changes, *said]
 
 
 def host_edits(
@@ -482,6 +491,9 @@ def _verify_edit(
     drives = [edit.drive for edit in chosen]
     files, new = with_states(model, edits, drives, lambda files: compile_edited(mujoco, model.path, files))
     mistakes = [name for edit in chosen for name in _differences(new, edit)]
+    springs = sum(len(springs_of(edit.export.carried.friction)) for edit in chosen)
+    if springs and springs > np.sum(new.tendon_springyield > 0):
+        mistakes.append("the springs that yield")
     if new.nu != model.loaded.model.nu + sum(edit.old.actuator is None for edit in chosen):
         mistakes.append("the number of inputs")
     if mistakes:
@@ -519,11 +531,14 @@ def with_states(
     keys = [e for e in model.elements if e.tag == "key" and e.parent == "keyframe"]
     files = apply_edits([*edits, *(_keyframe_edit(e, {}) for e in keys)])
     new = compiled(files)
-    if len(keys) != new.nkey or not (new.na or added):
+    yields = bool(getattr(new, "nplastic", 0))
+    if len(keys) != new.nkey or not (new.na or added or yields):
         return files, new
     mine = []
     for k, e in enumerate(keys):
         rows = {"act": _activations(old, new, k, replaced), "ctrl": _commands(new, k, added)}
+        if yields:
+            rows["plastic"] = spring_rests(new, k)
         words = {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
         mine.append(_keyframe_edit(e, words))
     files = apply_edits([*edits, *mine])
@@ -532,7 +547,9 @@ def with_states(
 
 def _keyframe_edit(key: Element, words: dict[str, str]) -> Edit:
     """A keyframe with these attributes; its activations were those of the old actuators."""
-    tag = without_attribute(key.file.read_bytes()[key.start : key.opened], "act")
+    tag = key.file.read_bytes()[key.start : key.opened]
+    for name in ("act", "plastic"):
+        tag = without_attribute(tag, name)
     return Edit(key, key.start, key.opened, with_attributes(tag, words))
 
 
@@ -577,24 +594,3 @@ def _differences(new: Any, edit: ActuatorEdit) -> list[str]:
         mistakes += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {edit.old.joint}"]
     kept = edit.old.actuator is None or now.ctrlrange == edit.old.ctrlrange
     return mistakes if kept else [*mistakes, f"ctrlrange of {edit.old.joint}"]
-
-
-LINE_SEARCH = 50
-"""Iterations of the line search, MuJoCo's own default. Friction as sharp as `STICKING` needs them: an arm of
-five servos that follows its commands to 4.6 mrad with 50 is off by 8.3 with 20, at no gain in time."""
-
-
-def searching(elements: Sequence[Element], fresh: Sequence[bytes]) -> tuple[list[Edit], list[str]]:
-    """Edits of a model's options that let the friction in the new text hold, and what they change."""
-    if not any(b"solimpfriction" in text for text in fresh):
-        return [], []
-    edits, changes = [], []
-    for element in elements:
-        given = element.attributes.get("ls_iterations", "") if element.tag == "option" else ""
-        if given.strip().isdigit() and int(given) < LINE_SEARCH:
-            raw = element.file.read_bytes()[element.start : element.opened]
-            text = with_attributes(raw, {"ls_iterations": str(LINE_SEARCH)})
-            edits.append(Edit(element, element.start, element.opened, text))
-            why = "with fewer the solver stops before the joints' friction holds"
-            changes.append(f"option: ls_iterations {given} became {LINE_SEARCH}: {why}")
-    return edits, changes

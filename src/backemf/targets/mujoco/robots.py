@@ -19,11 +19,11 @@ from ...errors import BackemfError, InvalidValue
 from ...findings import Finding
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.arrays import installed_era, load_mujoco, without_log
+from ...mujoco.arrays import installed_era, load_mujoco, rest_springs, without_log
 from ...mujoco.joint_interface import ModelJoint, read_joint
 from ...mujoco.models import LoadedModel
 from ...mujoco.robot.robot_motion import RobotMotion, add_ground, excerpts, ground_geom, motion_of
-from ...mujoco.xml import compile_edited, parse_elements, scan
+from ...mujoco.xml import check_text, compile_edited, parse_elements, scan
 from ...physics.actuator import Actuator
 from ...physics.quantity import present
 from ...results.fit_result import Fit
@@ -315,7 +315,7 @@ def as_shipped(fit: Fit, log: Log, motion: RobotMotion | None = None) -> np.ndar
     robot = fit.robot
     if robot is None:
         return None
-    spec = add_ground(load_mujoco().MjSpec.from_string(robot.model), robot.ground)
+    spec = add_ground(load_mujoco().MjSpec.from_string(check_text(robot.model)), robot.ground)
     model = spec.compile()
     try:
         olds = [read_joint(LoadedModel(model, installed_era()), name) for name in fit.actuators]
@@ -428,6 +428,7 @@ def drive_robot(model: Any, robot: Robot, motion: RobotMotion, sent: Sequence[Ct
     led = [j for j in range(len(ids)) if j not in {ctrl_input.joint for ctrl_input in sent}]
     longest, found = float(model.opt.timestep), np.full(motion.position.shape, np.nan)
     data.qpos[at_q] = motion.position[0]
+    rest_springs(model, data)
     _fill_delays(model, data, sent, motion)
     for k in range(len(t)):
         found[k] = data.qpos[at_q]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, NotAvailable, UnknownName
-from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco
+from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco, rest_springs
 from ...mujoco.dcmotor import DcMotor, DcMotorJoint, Engine, initial_state, release, rules
 from ...mujoco.step import step
 from ..reference_motions import SimulationCase
@@ -161,6 +161,7 @@ def _single_joint(mujoco: Any, spec: Any, joint: str) -> tuple[Any, Any]:
     copy_number(hinge, mine, "damping")
     for old in [a for a in spec.actuators if a.target == joint]:
         copy_actuator(old, alone.add_actuator(name=old.name, target=joint))
+    copy_springs(spec, joint, alone, joint)
     if not alone.actuators:
         raise InvalidValue(f"the file has no actuator on the joint {joint!r}; expected one to replay")
     return alone, body
@@ -179,6 +180,34 @@ def copy_number(to: Any, source: Any, field: str) -> None:
         getattr(to, field)[: len(value)] = value
     else:
         setattr(to, field, float(value[0]))
+
+
+def yielding(spec: Any, joint: str) -> list[Any]:
+    """Tendons of one joint that yield: what holds it in place of friction."""
+    return [
+        tendon
+        for tendon in spec.tendons
+        if getattr(tendon, "springyield", 0.0) > 0
+        and len(tendon.path) == 1
+        and tendon.path[0].target.name == joint
+    ]
+
+
+def copy_springs(source: Any, joint: str, to: Any, name: str) -> None:
+    """The springs that yield of a joint, in place of those that another has.
+
+    Args:
+        source: an MjSpec.
+        joint: of it.
+        to: another MjSpec.
+        name: of the joint there.
+    """
+    for old in yielding(to, name):
+        to.delete(old)
+    for tendon in yielding(source, joint):
+        mine = to.add_tendon(springyield=tendon.springyield, limited=tendon.limited)
+        copy_number(mine, tendon, "stiffness")
+        mine.wrap_joint(name, 1.0)
 
 
 def copy_actuator(source: Any, to: Any) -> None:
@@ -205,6 +234,7 @@ def _inputs(model: Any, case: SimulationCase) -> np.ndarray:
 
 def _start(mujoco: Any, model: Any, data: Any, dof: int, case: SimulationCase, sent: np.ndarray) -> None:
     data.qpos[dof], data.qvel[dof] = case.position, case.velocity
+    rest_springs(model, data)
     if dcmotors(model) and model.actuator_dynprm[0, 7] > 0 and "position_target" in case.ctrl:
         data.act[0] = case.position * model.actuator_gear[0, 0]  # the slewed setpoint starts at the joint
     if hasattr(model, "actuator_delay") and np.any(model.actuator_delay > 0):
@@ -255,6 +285,7 @@ def our_step(
     model, dofs = place_on_bench(spec_of(_main(files)), joint, case)
     delayed = hasattr(model, "actuator_delay") and bool(np.any(model.actuator_delay > 0))
     on_joint = any(float(np.max(np.abs(getattr(model, f"dof_{n}")))) for n in ("frictionloss", "damping"))
+    on_joint = on_joint or bool(getattr(model, "nplastic", 0))
     if dcmotors(model) != [0] or delayed or on_joint or len(dofs) != 1:
         return None
     if adjust is not None:

@@ -30,6 +30,11 @@ rows = whole_rows(
     ("n N^2 motor.rotor_inertia", "armature(p)", "the simulator's joint must have it; 0 with backlash"),
     ("drive.delay", "state['line']", "mixed where a command arrives inside a step, so with a derivative"),
     *SAME[:-3],
+    (
+        "a fit's bands",
+        "BANDS, SLOW",
+        "`draw(..., randomise=('bands',))`: one whole draw, and a slow error of the position target",
+    ),
     ("a fit's errors and correlation", "PARAMETER_ERROR, CHOLESKY", "`draw(environment_key)`"),
     ("spread from unit to unit", "UNIT_SPREAD", "`draw(..., joint_key)`; an assumption unless stated"),
     (
@@ -135,8 +140,10 @@ def write(actuator: Actuator, request: Request, drives: Sequence[Any] = ()) -> E
 
 def _tables(file: TrainingFile) -> str:
     hidden = tuple(name for name in file.system.states if name not in JOINT)
-    offset = {"offset": 0.0} if file.has_offset else {}
-    return f"JOINT = {JOINT!r}\nHIDDEN = {hidden!r}\nOFFSET = {offset!r}\n"
+    offset = '{"offset": 0.0}' if file.has_offset else "{}"
+    if file.has_offset and file.spread.slow:
+        offset += ' | {"slow.size": 0.0, "slow.rates": [0.0] * WAVES, "slow.phases": [0.0] * WAVES}'
+    return f"JOINT = {JOINT!r}\nHIDDEN = {hidden!r}\nOFFSET = {offset}\n"
 
 
 def _frame(file: TrainingFile) -> str:
@@ -147,10 +154,11 @@ def _frame(file: TrainingFile) -> str:
     return fill(
         "jax.py",
         lag=bool(file.lowered.lag),
+        randomise=file.randomise if file.request.draws else '("parameter_error", "unit_spread")',
         asked=", ".join([*place, "load=None"]),
         moving=", ".join([*place, "load=0.0"]),
         given=", ".join(
-            name + (" + p['offset']" if file.has_offset and name == "position_target" else "")
+            name + (" + shift(p, state, dt)" if file.has_offset and name == "position_target" else "")
             for name in file.targets
         ),
     )

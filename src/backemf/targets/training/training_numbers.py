@@ -4,6 +4,7 @@ came from, what is drawn from them, and where states begin."""
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -145,7 +146,7 @@ class TrainingFile(NamedTuple):
         """
         found = _findings(self.actuator, self.spread)
         top = hash_comment([*header(self.request, UNITS, findings=found), usage])
-        files = {f"{self.request.joint}_{kind}.py": top + imports + _tables(self) + body}
+        files = {f"{self.request.joint}_{kind}.py": top + imports + _tables(self, kind) + body}
         return complete(self.request, self.actuator, files=files, findings=found)
 
 
@@ -167,8 +168,8 @@ def _findings(actuator: Actuator, spread: Spread) -> list[Finding]:
     return findings
 
 
-def _tables(file: TrainingFile) -> str:
-    """The tables at the top of the file, each with where it came from."""
+def _tables(file: TrainingFile, kind: str) -> str:
+    """The tables at the top of the file, each with where it came from, and how they are drawn from."""
     states, lowered = file.system.states, file.lowered
     text = [
         f"ORDERED = {_ordered_pairs(file.actuator)!r}",
@@ -180,10 +181,21 @@ def _tables(file: TrainingFile) -> str:
         f"SUMMED = {_set(name for name, sums in zip(states, lowered.summed, strict=True) if sums)}",
         f"FOLLOWS = {lowered.follows!r}",
         f"DELAY = {DELAY if lowered.lag else None!r}",
+        f"JOINT_WORD = {zlib.crc32(file.request.joint.encode())}  # no two joints draw one slow error",
     ]
     long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
     line = fill("delay_line.py", long_delay=long_delay, targets=repr(file.targets))
-    return "\n".join(["", *_numbers(file.actuator), *_draws(file.actuator, file.spread), *text, line])
+    own = {"whole": "jnp.uint32" if kind == "jax" else "int", "real": ".double()" if kind == "torch" else ""}
+    return "\n".join(
+        [
+            "",
+            *_numbers(file.actuator),
+            *_draws(file.actuator, file.spread),
+            *text,
+            line,
+            fill("bands_draw.py", **own),
+        ]
+    )
 
 
 def _numbers(actuator: Actuator) -> list[str]:
@@ -230,7 +242,9 @@ def _draws(actuator: Actuator, spread: Spread) -> list[str]:
         f"# times sqrt(pi / 2){'' if held else '; none was given'}.",
         f"HELD_OUT = {held!r}",
         "# Whole draws of a fit's bands, one number a draw in every row: what belongs together stays so.",
-        *_table("BANDS", {f'"{path}"': _row(actuator, path, v) for path, v in spread.draws.items()}),
+        *_table(
+            "BANDS", {f'"{path}"': repr(band_row(actuator, path, v)) for path, v in spread.draws.items()}
+        ),
         "# What goes with them: standard deviation of a slow error of the position [rad or m], and the time",
         f"# after which it is down to 1/e of itself [s]{'' if slow else '; none'}.",
         f"SLOW = {slow!r}",
@@ -299,11 +313,11 @@ def _table(name: str, rows: Mapping[str, str], remarks: Mapping[str, str] | None
     return [f"{name} = {{", *(f"    {k}: {v},{after[k]}" for k, v in rows.items()), "}"]
 
 
-def _row(actuator: Actuator, path: str, values: Sequence[float]) -> str:
-    """Drawn numbers, none outside its range."""
+def band_row(actuator: Actuator, path: str, values: Sequence[float]) -> tuple[float, ...]:
+    """Drawn numbers of one path, none outside its range."""
     ranges = {known: _range(f.metadata, value) for known, f, value in quantities(actuator)}
     low, high = ranges[path]
-    return repr(tuple(float(f"{min(max(value, low), high):.7g}") for value in values))
+    return tuple(float(f"{min(max(value, low), high):.7g}") for value in values)
 
 
 def _set(names: Iterable[str]) -> str:

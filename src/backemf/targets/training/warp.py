@@ -143,14 +143,14 @@ def write(actuator: Actuator, request: Request) -> Export:
         kept=at.kept,
         armature=at.armature,
         arrays="".join(f"target{i}: many, " for i in range(len(targets))),
-        loads=_loads([(f"target{i}", f"target{i}[e, j]") for i in range(len(targets))], shifted, "[e, j]"),
+        loads=_loads([(f"target{i}", f"target{i}[e, j]") for i in range(len(targets))], shifted),
         given=_target_arguments(targets),
     )
     body = emit_live(file.lowered) + frame + _host(file, shifted)
     return file.export("warp", usage, "\nimport numpy as np\nimport warp as wp\n", body)
 
 
-def _loads(places: Sequence[tuple[str, str]], shifted: int | None, at: str) -> str:
+def _loads(places: Sequence[tuple[str, str]], shifted: int | None) -> str:
     """How targets come into a kernel: of each an array that may be missing, or none, and its element."""
     lines = []
     for i, (array, element) in enumerate(places):
@@ -159,7 +159,7 @@ def _loads(places: Sequence[tuple[str, str]], shifted: int | None, at: str) -> s
         else:
             lines.append(f"t{i} = {element}")
         if i == shifted:
-            lines += ["if offset:", f"    t{i} = t{i} + offset{at}"]
+            lines += ["if shifts:", f"    t{i} = t{i} + shift(c, shifts, memory)"]
     return "\n".join(f"        {line}" for line in lines)
 
 
@@ -182,7 +182,7 @@ def _host(file: TrainingFile, shifted: int | None) -> str:
     if version == "newton":
         further = "feedforward", "feedforward[target_vel_indices[c]]"
         places = [("", OFFERS["newton"][x]) if x in OFFERS["newton"] else further for x in targets]
-        return fill("warp_newton.py", loads=_loads(places, shifted, "[c]"), **words)
+        return fill("warp_newton.py", loads=_loads(places, shifted), **words)
     places = [("", f"target{i}[e, j]" if i else "ctrl[e, places[2, j]]") for i in range(len(targets))]
     words["arrays"] = "".join(f"target{i}: many, " for i in range(1, len(targets)))
-    return fill("warp_mujoco_warp.py", loads=_loads(places, shifted, "[e, j]"), **words)
+    return fill("warp_mujoco_warp.py", loads=_loads(places, shifted), **words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from pathlib import Path
 from typing import Any
@@ -60,9 +61,15 @@ def save(figure: Figure, path: Path | str, *, note: str = "", force: bool = True
 
 
 def draw_figure(figure: Figure) -> Any:
-    """A figure as matplotlib has it; no window opens."""
+    """A figure as matplotlib has it; no window opens, and a notebook shows the picture."""
     from matplotlib import rc_context
-    from matplotlib.figure import Figure as Picture
+    from matplotlib.figure import Figure as Canvas
+
+    class Picture(Canvas):
+        def _repr_png_(self) -> bytes:
+            drawn = io.BytesIO()
+            self.savefig(drawn, dpi=72, format="png", bbox_inches="tight")
+            return drawn.getvalue()
 
     n, rows = len(figure.panels), _rows(figure)
     height = 4.2 if n == 1 else 2.1 if figure.columns == 1 else 3.2

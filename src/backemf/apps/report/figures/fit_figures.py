@@ -32,9 +32,10 @@ def measured_and_predicted(one: Prediction, title: str) -> Figure:
         asked, values = hold_curve(t, log["position_target"])
         lines.insert(0, Curve(x=asked, y=values, label="target", style="thin"))
     left = Curve(x=t, y=1e3 * (one.position - log["position"]), color=3)
-    regions = []
-    if one.band is not None and one.role != "training":
-        regions = [Region(x=t, low=one.band.low[""], high=one.band.high[""], label="95 % band", color=1)]
+    half, regions = one.half(), []
+    if half is not None:
+        sides = {"low": one.position - half, "high": one.position + half}
+        regions = [Region(x=t, **sides, label="95 % band", color=1)]
     panels = [
         replace(over_time(f"position [{unit}]", *lines), legend_above=True, regions=regions),
         over_time("error [mrad]" if rotary else "error [mm]", left),

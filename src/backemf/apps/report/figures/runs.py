@@ -142,8 +142,18 @@ MOST_CASES = 6
 """Of a replay, in one picture."""
 
 
-def replay_figure(run: Replay, title: str) -> Figure:
-    """What was asked, recorded, run in the simulator and by backemf, one panel a case."""
+def replay_figure(run: Replay, title: str, motions: Sequence[PredictedMotion] = ()) -> Figure:
+    """What was asked, recorded, run in the simulator and by backemf, one panel a case.
+
+    Args:
+        run: The replay.
+        title: Above the figure.
+        motions: Recordings that a fit never saw, as it predicts them: their bands are drawn.
+
+    Returns:
+        A panel for each case.
+    """
+    expected = {motion.log.name: motion for motion in motions}
     scale, unit = (180.0 / np.pi, "deg") if run.unit == "rad" else (1.0, run.unit)
     panels = []
     for case in run.cases[:MOST_CASES]:
@@ -160,7 +170,13 @@ def replay_figure(run: Replay, title: str) -> Figure:
             for seen in [np.isfinite(y)]
         ]
         name = f"{case.name}: " if len(run.cases) > 1 else ""
-        panels.append(replace(over_time(f"{name}position [{unit}]", *lines), legend_above=True))
+        panel = replace(over_time(f"{name}position [{unit}]", *lines), legend_above=True)
+        motion = expected.get(case.name)
+        if motion is not None:
+            sides = {"low": scale * motion.low[""], "high": scale * motion.high[""]}
+            region = Region(x=motion.time - motion.time[0], **sides, label="95 % band", color=2)
+            panel = replace(panel, regions=[region])
+        panels.append(panel)
     n = len(run.cases)
     note = run.differences() + (f"; the first {MOST_CASES} of {n} motions" if n > MOST_CASES else "")
     return Figure(title=title, panels=panels, note=note)

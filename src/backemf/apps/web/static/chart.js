@@ -2,7 +2,7 @@
 
 import {fresh, h, number, s, unit} from "./dom.js";
 
-const W = 480, H = 220, LEFT = 58, RIGHT = 12, TOP = 10, BOTTOM = 38;
+const W = 480, H = 220, LEFT = 58, RIGHT = 12, TOP = 22, BOTTOM = 36;
 
 function ticks(low, high, n) {
   const raw = (high - low) / n || 1;
@@ -49,7 +49,7 @@ export function panel({name, title, x, y, series}) {
     ]),
     ticks(t0, t1, 5).map((t) => s("text", {x: X(t), y: H - BOTTOM + 16, "text-anchor": "middle"}, number(t, 3))),
     s("text", {x: W - RIGHT, y: H - 3, "text-anchor": "end"}, x),
-    s("text", {x: LEFT, y: H - 3}, y),
+    s("text", {x: 4, y: 13}, y),
     some.map((one) => s("path", {d: (one.dots ? dots : line)(one.x, one.y, X, Y), class: `${one.kind}${one.dots ? " dots" : ""}`})),
   );
   return h("figure", {class: "figure"}, h("figcaption", {}, name, some.filter((one) => one.label).map((one) => h("span", {class: `key ${one.kind}`}, one.label))), drawn);

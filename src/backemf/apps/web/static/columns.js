@@ -8,7 +8,7 @@ const mapped = (channel, m) => `${m.signal}=${quoted(channel)}${m.unit ? `[${m.u
 
 /** What a form says of columns, as `--map` takes it. */
 export const toldMap = (form) => Object.entries(form.map).flatMap(([channel, m]) => (m.signal ? [mapped(channel, m)] : m.touched ? [`none=${quoted(channel)}`] : []))
-  .concat(form.rows_ms ? [`time=row[ms],${form.rows_ms}`] : []).concat(form.more ? form.more.split(/\s*;\s*/) : []);
+  .concat(form.rows_ms ? [String(form.rows_ms).replace(/^\s*([\d.]+)\s*([a-zµ]*)\s*$/, (_, n, u) => `time=row[${u || "ms"}],${n}`)] : []).concat(form.more ? form.more.split(/\s*;\s*/) : []);
 
 /** The answer of `backemf log` as a form. */
 export function columns(answer, form, offered, robot, changed) {
@@ -65,7 +65,7 @@ export function mapTable(channels, form, offered, changed) {
 function rows(form, changed) {
   const id = fresh("rows");
   return h("div", {class: "form"}, h("div", {class: "field"}, h("label", {for: id}, "No column is the time: one row every [ms]"),
-    h("input", {id, type: "number", min: "0", step: "any", value: form.rows_ms ?? "", onchange: (e) => { form.rows_ms = e.target.value || undefined; changed(); }})));
+    h("input", {id, type: "text", inputmode: "decimal", placeholder: "20, or 0.02 s", value: form.rows_ms ?? "", onchange: (e) => { form.rows_ms = e.target.value || undefined; changed(); }})));
 }
 
 function signals(answer) {

@@ -5,7 +5,7 @@ import {panel} from "./chart.js";
 import {mapTable, toldMap} from "./columns.js";
 import {fill, fresh, h, later, number, size, unit, words} from "./dom.js";
 import {gains as loopGains, step} from "./loop.js";
-import {button, card, command, copying, dropzone, ended, field, findings, history, inApp, proposing, select, sentence, table, trouble, watch} from "./parts.js";
+import {asking, button, card, command, copying, dropzone, ended, field, findings, history, inApp, point, proposing, select, sentence, table, trouble, watch} from "./parts.js";
 
 const GUESS = [["flywheel", /fly|shoot|roller|intake/i], ["elevator", /elev|lift|climb/i], ["arm", /arm|pivot|wrist|elbow/i], ["drivetrain", /drive|swerve|chassis/i]];
 const TITLES = {simple: "simple motor", java: "Java", "c++": "C++", python: "Python"};
@@ -28,6 +28,8 @@ export async function screen(main, project, offered) {
   const used = () => form.use.filter((name) => uploaded().some((f) => f.name === name));
   const past = h("div"), listed = h("ul", {class: "files"}), looked = h("div"), choice = h("div"), asked = h("div"), found = h("div");
   const again = () => project.reload().then(() => fill(past, history(project, again)));
+  const opened = new Set();
+  const nothing = () => fill(found, h("p", {class: "quiet"}, "They are shown here."));
   let answer = null;
 
   const showFiles = () => fill(listed, uploaded().map((f) => {
@@ -76,7 +78,7 @@ export async function screen(main, project, offered) {
   function mapping() {
     const channels = [...new Map(answer.recordings.flatMap((r) => r.channels).map((c) => [c.name, c])).values()];
     const more = h("input", {type: "text", value: form.more ?? "", autocomplete: "off", spellcheck: "false", placeholder: "current=/arm/amps[A]", onchange: (e) => { form.more = e.target.value.trim() || undefined; keep(); look(); }});
-    return h("details", {open: Boolean(form.more || Object.keys(form.map).length)}, h("summary", {}, "Which entry is what"),
+    return h("details", {open: Boolean(form.more || Object.keys(form.map).length || answer.recordings.some((r) => r.problem && !r.channels.some((c) => c.likely)))}, h("summary", {}, "Which entry is what"),
       mapTable(channels.slice(0, 40), form, offered, () => { keep(); look(); }), field("Another entry", more, "beside what was recognised: signal=entry[unit]"));
   }
 
@@ -85,7 +87,7 @@ export async function screen(main, project, offered) {
     form.mechanism = GUESS.find(([, pattern]) => pattern.test(name))?.[0] ?? form.mechanism;
     keep();
     showChoice();
-    fill(found);
+    nothing();
   }
 
   function showChoice() {
@@ -106,7 +108,7 @@ export async function screen(main, project, offered) {
     const range = (c) => { const same = all.filter((x) => x.name === c.name); return `${number(Math.min(...same.map((x) => x.low)), 3)} to ${number(Math.max(...same.map((x) => x.high)), 3)}`; };
     return h("div", {class: "question"}, h("h3", {id: "unit-of"}, "The log states no unit: in which unit is its motion?"),
       h("ul", {}, channels.map((c) => h("li", {}, h("code", {}, c.name), ` is ${range(c)}`))),
-      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); }},
+      h("div", {class: "choice", role: "group", "aria-labelledby": "unit-of"}, UNITS.map((u) => h("button", {type: "button", "aria-pressed": String(form.unitsOf[key()] === u), onclick: () => { form.unitsOf[key()] = u; keep(); showChoice(); if (found.querySelector(".trouble")) nothing(); }},
         u === likely ? `${u} (likely, by its numbers)` : u))));
   }
 
@@ -122,18 +124,19 @@ export async function screen(main, project, offered) {
       box.append(motor.querySelector("datalist"));
       return box;
     }
-    return field(label(f.name), h("input", {type: f.kind === "number" ? "number" : "text", step: "any", value: form[f.name] ?? "", placeholder: f.default ?? "", autocomplete: "off", onchange: (e) => set(e.target.value.trim())}), inApp(f.help));
+    return asking(f, label(f.name), form[f.name], set);
   }
 
   function questions() {
     const asking = open().size;
-    const group = (title, some) => h("details", {open: some.some((n) => form[n])}, h("summary", {}, title), h("div", {class: "form"}, some.map((n) => input(fields[n]))));
+    const group = (title, some) => h("details", {open: opened.has(title) || some.some((n) => form[n]), ontoggle: (e) => opened[e.target.open ? "add" : "delete"](title)}, h("summary", {}, title), h("div", {class: "form"}, some.map((n) => input(fields[n]))));
     return [h("div", {class: "form"}, FIRST.filter((n) => !(asking && n === "units")).map((n) => input(fields[n]))),
       GROUPS.map(([title, some]) => group(title, some)), group("Reading and method", rest),
       h("div", {class: "row"}, button("Find the gains", run, "primary"))];
   }
 
   async function run() {
+    fill(found);
     if (names().length > 1 && !form.name) {
       fill(found, trouble({message: `the log has tests of ${names().join(" and of ")}`, remedy: "choose one of them above"}));
       return;
@@ -144,11 +147,11 @@ export async function screen(main, project, offered) {
       return;
     }
     const typed = Object.fromEntries(offered.characterize.filter((f) => !ASIDE.includes(f.name) && f.name !== "units" && form[f.name] !== undefined)
-      .map((f) => [f.name, f.kind === "number" ? Number(form[f.name]) : form[f.name]]));
+      .map((f) => [f.name, form[f.name]]));
     try {
       const request = {command: "characterize", logs: used(), ...typed, ...(units ? {units} : {}), ...(form.name ? {name: form.name} : {}), map: toldMap(form), curves: true};
       watch(project, found, await project.run(request), result, again);
-    } catch (error) { fill(found, trouble(error)); }
+    } catch (error) { fill(found, trouble(error)); point(asked, error); }
   }
 
   fill(main, h("h1", {class: "unseen"}, project.name), h("div", {},
@@ -162,7 +165,7 @@ export async function screen(main, project, offered) {
     card("gains", "3. The gains", found), past));
   showFiles();
   fill(asked, h("p", {class: "quiet"}, "Drop a log first."));
-  fill(found, h("p", {class: "quiet"}, "They are shown here."));
+  nothing();
   fill(past, history(project, again));
   const done = project.last("characterize");
   if (used().length) look();
@@ -176,9 +179,11 @@ export async function screen(main, project, offered) {
 function tests(recordings) {
   const needsUnit = (r) => r.channels.some((c) => c.likely);
   const good = recordings.filter((r) => r.signals.length || needsUnit(r)), bad = recordings.filter((r) => !good.includes(r));
-  const state = (r) => (r.signals.length ? `${number(r.duration, 3)} s` : "its unit is asked for below");
+  const state = (r) => (r.duration ? `${number(r.duration, 3)} s` : "–");
   const named = [...new Set(good.map((r) => r.mechanism ?? ""))];
-  return [bad.slice(0, 6).map((r) => trouble({message: `${r.name ?? r.file}: ${(r.problem ?? "nothing in it is a test").split("; ")[0]}`, remedy: (r.problem ?? "").split("; ").slice(1).join("; ")})),
+  const way = "say below which entry is the voltage, the position and the velocity, and in which units; or, where one of the usual loggers wrote it, choose “Logger” under “Reading and method”";
+  const why = (r) => { const [what, ...more] = (r.problem ?? "nothing in it is a test").split("; "); return {message: `${r.name ?? r.file}: ${what}`, remedy: r.channels.length && /recognised/.test(what) ? way : more.join("; ")}; };
+  return [bad.slice(0, 6).map((r) => trouble(why(r))),
     bad.length > 6 ? h("p", {class: "quiet"}, `and ${bad.length - 6} more`) : null,
     good.length ? h("details", {open: true}, h("summary", {}, `${good.length} test${good.length === 1 ? "" : "s"} in the log`),
       named.map((name) => [name ? h("h3", {}, name) : null, table([

@@ -41,7 +41,7 @@ const CONTROLS = {
 
 /** What a shell would be told, said of the controls that are here. */
 export function inApp(text) {
-  return String(text ?? "").replace(/ ?\(in Python, [^)]*\)/g, "").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
+  return String(text ?? "").replace(/ ?\(in Python, [^)]*\)/g, "").replace(/(--[a-z-]+ [\d.]+) --/g, "$1 and --").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
 }
 
 /** The command that does the same. */
@@ -77,6 +77,22 @@ export function field(label, input, hint) {
   const told = hint ? h("span", {class: "hint", id: `${id}-hint`}, hint) : null;
   if (told) input.setAttribute("aria-describedby", `${id}-hint`);
   return h("div", {class: "field"}, h("label", {for: id}, label), input, told);
+}
+
+/** An option as it is typed; of a number, the unit that it has alone stands beside its name, and another may be typed. */
+export function asking(f, label, value, set) {
+  const own = f.unit ? ` [${unit(f.unit).replace(" | ", " or ")}]` : "", help = own ? f.help.replace(/ ?\[[^\]]*\]/, "") : f.help;
+  return field(`${label}${own}`, h("input", {type: "text", inputmode: f.kind === "number" && !own ? "decimal" : null, value: value ?? "", placeholder: f.default ?? "", autocomplete: "off", spellcheck: "false",
+    "data-option": f.spelled, onchange: (e) => { e.target.removeAttribute("aria-invalid"); set(e.target.value.trim()); }}), inApp(help));
+}
+
+/** Show which field a refusal is of: what it says of --period is of that field. */
+export function point(place, error) {
+  const at = [...place.querySelectorAll("[data-option]")].find((one) => new RegExp(`${one.dataset.option}(?![\\w-])`).test(error.message));
+  if (!at) return;
+  at.setAttribute("aria-invalid", "true");
+  for (let over = at.closest("details"); over; over = over.parentElement.closest("details")) over.open = true;
+  at.focus();
 }
 
 /** Options: [value, title] or value. */
@@ -202,12 +218,13 @@ function running(project) {
   const stop = h("button", {type: "button", class: "stop", onclick: async () => {
     stop.disabled = true;
     stop.textContent = "Stopping";
+    setTimeout(() => { stop.disabled = false; stop.textContent = "End at once"; }, 2000);
     try { await project.stop(id); } catch (error) { box.append(trouble(error)); }
   }}, "Stop");
   const box = h("div", {class: "running"}, h("div", {class: "row"}, what, stop), bar, numbers, curves);
   const see = (job) => {
     id = job.id;
-    if (job.command === "fit" && !stop.disabled) stop.textContent = "Stop and keep the best";
+    if (job.command === "fit" && stop.textContent === "Stop") stop.textContent = "Stop and keep the best";
     if (job.state === "waiting") {
       what.textContent = job.ahead ? `Waiting: ${job.ahead} before this one` : "Waiting for its turn";
       return;

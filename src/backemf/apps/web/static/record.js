@@ -11,7 +11,7 @@ export async function screen(main, project, offered) {
   const set = (key) => (value) => { form[key] = value || undefined; keep(); };
   const virtual = h("div"), moving = h("div"), made = h("div"), past = h("div"), asked = h("div");
   const again = () => project.reload().then(() => fill(past, history(project, again)));
-  const text = (key, label, hint, kind = "text") => field(label, h("input", {type: kind, step: "any", value: form[key] ?? "", autocomplete: "off", onchange: (e) => set(key)(e.target.value.trim())}), hint);
+  const text = (key, label, hint) => field(label, h("input", {type: "text", value: form[key] ?? "", autocomplete: "off", onchange: (e) => set(key)(e.target.value.trim())}), hint);
 
   function bench() {
     const fields = (offered.benches[form.bench.kind] ?? []).filter((f) => f.needed);
@@ -49,11 +49,11 @@ export async function screen(main, project, offered) {
 
   const ports = h("div");
   const port = () => fill(ports, h("div", {class: "form"}, text("port", "Port", "/dev/ttyUSB0, COM3, can0, or the virtual servo's"), text("ids", "Ids", "1, 1-6, or shoulder=1,elbow=2"),
-    text("amplitude", "How far, either way [rad]", "", "number"), text("seconds", "How long together [s]", "", "number")));
+    text("amplitude", "How far, either way [rad]", "another unit may be typed: 30 deg"), text("seconds", "How long together [s]", "or 1 min")));
 
   async function record(dry) {
     const real = !/^servo-\d+$/.test(form.port ?? "");
-    const request = {command: "record", bus: form.bus, port: form.port ?? "", ids: form.ids, amplitude: Number(form.amplitude), seconds: Number(form.seconds), ...carried(), ...(dry ? {dry_run: true} : {})};
+    const request = {command: "record", bus: form.bus, port: form.port ?? "", ids: form.ids, amplitude: form.amplitude ?? "", seconds: form.seconds ?? "", ...carried(), ...(dry ? {dry_run: true} : {})};
     if (real && !dry && !free.checked) { fill(moving, trouble({message: "a real servo will move", remedy: "see that everything is free to move, and tick the box"})); return; }
     try {
       const job = await project.run(request);

@@ -124,7 +124,7 @@ export async function screen(main, project, offered) {
 
   // 5. Fit
   const fitted = h("div");
-  const fitWords = (ladder) => ({...asked("fit"), ...(form.hold_out ? {hold_out: list(form.hold_out)} : {}), ...(form.starts && !robot ? {starts: Number(form.starts)} : {}), ...(form.apply && !robot ? {apply: true} : {}),
+  const fitWords = (ladder) => ({...asked("fit"), ...(form.hold_out ? {hold_out: list(form.hold_out)} : {}), ...(form.starts && !robot ? {starts: form.starts} : {}), ...(form.apply && !robot ? {apply: true} : {}),
     ...(robot && form.firmware ? {firmware: form.firmware} : {}), ...(robot && form.joints ? {joints: list(form.joints)} : {}), ...(ladder ? {friction: "ladder"} : {})});
   fill(places.fit, h("div", {class: "row"}, button("Fit", () => start("fit", fitted, fitWords(false), robot ? robotFit : servoFit), "primary"),
     button("Try every friction", () => start("fit", fitted, fitWords(true), robot ? robotFit : servoFit))), h("p", {class: "quiet"}, "Several fits wait for each other; what is running can be stopped, and keeps the best so far."), fitted);
@@ -173,14 +173,14 @@ export async function screen(main, project, offered) {
 const ends = (name, kinds) => kinds.some((kind) => name.toLowerCase().endsWith(kind));
 const list = (text) => text.split(",").map((word) => word.trim()).filter(Boolean);
 
-const VERDICTS = {fit: ["good", "These recordings can answer: fit them"], "record more": ["warn", "Record more first"], mend: ["warn", "Something is wrong with the recordings: mend it first"]};
+/** Colours of the levels that a verdict has. */
+const LEVELS = {good: "good", fair: "warn", poor: "bad"};
 
 function verdict(answer) {
-  const [kind, text] = VERDICTS[answer.verdict] ?? ["warn", `Verdict: ${answer.verdict}`];
   const rows = answer.parameters.map((p) => h("li", {class: p.determined ? "yes" : "no"}, h("span", {class: "sign", "aria-hidden": "true"}, p.determined ? "✓" : "✗"),
     h("span", {}, h("strong", {}, p.path), p.determined ? ` will be known to ${number(100 * p.relative_error, 2)} %` : ` is not told by these recordings (${p.relative_error ? `${number(100 * p.relative_error, 2)} %` : "no information"})`)));
   const list = answer.findings.map((f) => h("li", {class: "no"}, h("span", {class: "sign", "aria-hidden": "true"}, "!"), h("span", {}, h("strong", {}, words(f.code)), ` ${sentence(f.text)}`, f.remedy ? h("p", {class: "quiet"}, `What to do: ${sentence(inApp(f.remedy))}`) : null)));
-  return [h("p", {class: `verdict ${kind}`, role: "status"}, text, ` (${answer.n_logs} recording${answer.n_logs === 1 ? "" : "s"}, ${answer.n_samples} samples)`),
+  return [h("p", {class: `verdict ${LEVELS[answer.level]}`, role: "status"}, `${answer.n_logs} recording${answer.n_logs === 1 ? "" : "s"}, ${answer.n_samples} samples. Verdict: ${answer.verdict}.`),
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null, h("ul", {class: "checklist"}, rows, list)];
 }
 
@@ -195,8 +195,7 @@ const PARAMETERS = [
 const seen = (job) => (job.progress?.curves ? h("details", {open: true}, h("summary", {}, "The last picture on the way"), h("div", {class: "curves"}, job.progress.curves.map(curve))) : null);
 
 function servoFit(answer, job) {
-  const kinds = {good: "good", fair: "warn", poor: "bad"};
-  return [answer.verdict ? h("p", {class: `verdict ${kinds[answer.verdict.level]}`, role: "status"}, `${answer.verdict.text} Friction: ${answer.friction}.`) : null,
+  return [answer.verdict ? h("p", {class: `verdict ${LEVELS[answer.verdict.level]}`, role: "status"}, `${answer.verdict.text} Friction: ${answer.friction}.`) : null,
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null,
     answer.ladder ? [h("h3", {}, "Every friction"), table([{title: "friction", of: (r) => r.friction}, {title: "numbers", number: true, of: (r) => r.n_parameters ?? ""}, {title: "off by [mrad]", number: true, of: (r) => (r.held_out_mae === null ? "" : number(1e3 * r.held_out_mae, 3))}, {title: "", of: (r) => (r.chosen ? "chosen" : r.reason ?? "")}],
       answer.ladder.map((r) => ({...r, class: r.chosen ? "chosen" : null})), "Frictions that were tried")] : null,

@@ -19,6 +19,7 @@ from ....errors import InvalidValue, UnknownName
 from ....logs.robot import Robot
 from ....mujoco.arrays import load_mujoco
 from ....mujoco.live.attach import attach
+from ....mujoco.xml import check_text
 from ....physics.actuator import Actuator, signals
 from ....physics.bench import Bench
 from ....physics.law import Drive
@@ -315,7 +316,7 @@ class VirtualRobot(VirtualJoints):
                 f" {actuator.drive.followed or 'nothing'}"
             )
         mujoco = load_mujoco()
-        spec = mujoco.MjSpec.from_string(robot.model)
+        spec = mujoco.MjSpec.from_string(check_text(robot.model))
         spec.option.timestep = min(spec.option.timestep, ROBOT_STEP)
         self.actuator, self.faults, self.joints = actuator, faults, tuple(joints)
         prompt = actuator if actuator.drive.delay is None else actuator.replace(**{"drive.delay": None})

@@ -1,0 +1,182 @@
+"""Files that hold still: springs that yield in MuJoCo 4, bristles within the drive's damping, and the creep
+that a header says, each in MuJoCo itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+
+import backemf as be
+from backemf.errors import InvalidValue
+from backemf.mujoco.arrays import rest_springs
+from backemf.physics.friction import M4, MaxwellSlip
+from backemf.targets.export import export
+from backemf.targets.mujoco.dcmotor_target import apply, read
+from backemf.targets.mujoco.holding import creep
+from backemf.targets.replay import replay
+
+SERVO = be.Actuator.read("mx-106/m1")
+LEVEL = SERVO.friction.breakaway
+SLIPPING = MaxwellSlip(coulomb=LEVEL, stiffness=50.0, softening=2.0, viscous=0.1)
+
+
+def written(friction=None, **how):
+    servo = SERVO if friction is None else replace(SERVO, friction=friction)
+    return export(servo, "mujoco@4.0", joint="knee", **{"replay": False, **how})
+
+
+def limp(text):
+    """The file's model without its actuator, so that friction alone holds."""
+    spec = mujoco.MjSpec.from_string(text)
+    for one in list(spec.actuators):
+        spec.delete(one)
+    model = spec.compile()
+    return model, mujoco.MjData(model)
+
+
+def pushed(model, data, torque, seconds):
+    data.qfrc_applied[0] = torque
+    mujoco.mj_step(model, data, nstep=round(seconds / model.opt.timestep))
+    return float(data.qpos[0]), float(data.qvel[0])
+
+
+def test_springs_hold_a_load_where_they_bend_and_slip_beyond_their_level():
+    made = written(at_rest="springyield")
+    assert "frictionloss=" not in made.text.partition("<mujoco")[2].replace('frictionloss="0"', "")
+    model, data = limp(made.text)
+    k = made.carried.parameters["friction.stiffness"]
+    h, J = made.timestep, model.dof_armature[0]
+    assert h * np.sqrt(k / (J or 1e-3)) < 1.0 + 1e-9 or J == 0
+    model.dof_damping[0] = 1.0  # so that it settles
+    q, w = pushed(model, data, 0.4 * LEVEL, 10.0)
+    assert q == pytest.approx(0.4 * LEVEL / k, rel=1e-6)  # Hooke
+    assert abs(w) < 1e-12
+    _, w = pushed(model, data, 1.5 * LEVEL, 10.0)
+    assert w == pytest.approx(0.5 * LEVEL / 1.0, rel=1e-3)  # what is beyond the level, over the damping
+
+
+def test_the_header_says_the_creep_that_the_file_has():
+    still, sticks = written(at_rest="springyield"), written(at_rest="frictionloss")
+    for made in (still, sticks):
+        said = re.search(r"Creep: (\S+) rad a minute under (\S+) N m", made.text)
+        assert said is not None
+        ran = creep(made.text, "knee", float(said[2]))
+        assert ran == pytest.approx(float(said[1]), rel=0.1, abs=1e-12)
+        assert abs(ran) < (1e-12 if made is still else 1e-2)
+    # with the solver's own settings friction creeps; the header's cure holds it
+    loose = re.sub(r' sol(ref|imp)friction="[^"]*"', "", limp_text(sticks.text))
+    slow, cured = creep(loose, "knee", 0.6 * LEVEL), creep(loose, "knee", 0.6 * LEVEL, 5)
+    assert slow > 0.01 > 1e-6 > abs(cured)
+
+
+def limp_text(text):
+    head, _, rest = text.partition("  <actuator>")
+    return head + rest.partition("</actuator>")[2]
+
+
+def test_classic_files_name_their_creep_too():
+    made = export(SERVO, "mujoco-classic", joint="knee", replay=False)
+    assert re.search(r"Creep: \S+ rad a minute under \S+ N m", made.text)
+    free = replace(SERVO, friction=be.friction.Viscous(viscous=0.1), drive=be.drive.Voltage(supply=12.0))
+    assert "Creep: nothing holds it" in export(free, "mujoco", joint="knee", replay=False).text
+
+
+def test_maxwell_slip_is_four_tendons_and_moves_as_it_does():
+    made = written(SLIPPING)
+    assert made.text.count("<fixed ") == 4
+    assert made.lossless
+    (case, *_) = replay(made).cases
+    assert case.target_native < 3e-3  # of steps of 0.85 rad, the engine's own step with it
+    again = read_text(made.text).friction
+    assert again.coulomb == pytest.approx(SLIPPING.coulomb)
+    assert again.softening == pytest.approx(2.0)
+
+
+def read_text(text, joint="knee"):
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "file.xml"
+        place.write_text(text, encoding="utf-8")
+        return read(place).actuator
+
+
+def test_a_bristle_that_is_too_stiff_is_as_stiff_as_the_step_holds():
+    made = written(replace(SLIPPING, stiffness=1e6))
+    assert [effect.path for effect in made.approximated] == ["friction.stiffness"]
+    assert made.carried.parameters["friction.stiffness"] < 1e6
+    assert all(case.target_native < 5e-3 for case in replay(made).cases)
+
+
+@pytest.mark.parametrize("version", ["3.7", "3.11", "3.17"])
+def test_older_versions_refuse_and_say_which_can(version):
+    with pytest.raises(InvalidValue, match=r"expected mujoco@4\.0"):
+        export(SERVO, f"mujoco@{version}", at_rest="springyield")
+    # a contact of several springs is one bristle there
+    made = export(replace(SERVO, friction=SLIPPING), f"mujoco@{version}", method="formula", replay=False)
+    assert "friction.softening" in [effect.path for effect in made.approximated]
+
+
+LEG = """<mujoco><compiler angle="degree"/><option timestep="0.002" integrator="implicitfast"/>
+<default><tendon frictionloss="3" damping="2"/><joint stiffness="0.5"/></default>
+<worldbody><body name="b"><joint name="knee" axis="0 1 0" ref="10"/>
+<geom size="0.05" mass="0.2" pos="0.1 0 0"/></body></worldbody>
+<actuator><position name="k" joint="knee" kp="20"/></actuator>
+<keyframe><key qpos="1.2" ctrl="1.2"/></keyframe></mujoco>"""
+
+
+def test_into_a_model_with_degrees_defaults_and_a_keyframe(tmp_path):
+    path = tmp_path / "leg.xml"
+    path.write_text(LEG)
+    made = export({"knee": SERVO}, "mujoco", into=path, at_rest="springyield")
+    assert "springs_rest" in [f.code for f in made.findings]
+    out = tmp_path / "new.xml"
+    made.write(out)
+    model = mujoco.MjModel.from_xml_path(str(out))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    pushed(model, data, 0.0, 0.01)
+    assert abs(data.qvel[0]) < 0.5
+    data = mujoco.MjData(model)
+    data.qpos[0] = 1.2
+    rested = mujoco.MjData(model)
+    rested.qpos[0] = 1.2
+    rest_springs(model, rested)
+    for one, far in ((data, True), (rested, False)):  # what the finding warns of
+        one.ctrl[0] = 1.2
+        mujoco.mj_step(model, one)
+        assert bool(abs(one.qvel[0]) > 5.0) is far
+    again = export({"knee": SERVO}, "mujoco", into=out, at_rest="frictionloss")  # and they go again
+    again.write(tmp_path / "third.xml")
+    assert "springyield" not in (tmp_path / "third.xml").read_text()
+
+
+def test_springs_go_onto_a_spec():
+    spec = mujoco.MjSpec.from_string(LEG)
+    apply(written(at_rest="springyield"), spec)
+    apply(written(SLIPPING), spec, "knee")
+    assert spec.compile().ntendon == 4
+
+
+def test_a_bristle_within_the_drives_damping_rests_and_one_beyond_rings():
+    loaded = M4(
+        coulomb=0.05, static=0.11, stribeck_velocity=0.25, load=0.06, load_stribeck=0.05, viscous=0.03
+    )
+    made = written(loaded, at_rest="lugre")
+    sigma = made.carried.parameters["friction.stiffness"]
+
+    def rings(factor):
+        text = re.sub(r'lugre="(\S+)', lambda m: f'lugre="{factor * float(m[1])!r}', made.text)
+        model = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(model)
+        _, w = pushed(model, data, 0.05, 20.0)
+        return abs(w)
+
+    assert sigma > 0
+    assert rings(1.0) < 1e-9
+    assert rings(4.0) > 1e-6
