@@ -278,8 +278,13 @@ def test_drivetrain_from_a_wpilog_with_a_gyro(tmp_path):
                 "gyro" if side == "angular" else f"drive-{side}",
                 everything[1:] if side == "angular" else everything,
             )
-    logs = mechanism_logs(str(wpilog.write_wpilog(tmp_path / "robot.wpilog", logged)))
+    path = str(wpilog.write_wpilog(tmp_path / "robot.wpilog", logged))
+    logs = mechanism_logs(path)
     assert len(logs) == 8 + 12
+    assert sum(" turning " in log.name for log in logs) == 8
+    two_motors = mechanism_logs(path, mechanism="elevator")  # whatever it is called, no side turns it
+    assert [log.name for log in two_motors if " turning" in log.name or " angular" in log.name] == []
+    assert len(two_motors) == 8 + 8
     check_drivetrain(characterize(logs, "drivetrain", units="feet"))
 
 

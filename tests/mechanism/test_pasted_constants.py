@@ -62,10 +62,10 @@ def states_for(text):
 @pytest.mark.parametrize(("mechanism", "units", "season"), CASES)
 def test_python_is_executed_by_wpilib(mechanism, units, season, monkeypatch):
     controller = needed("wpimath.controller")
-    if (
-        season == "2027"
-    ):  # the wheels of its alpha want a newer system: its flat package, with today's classes
-        monkeypatch.setitem(sys.modules, "wpimath", types.SimpleNamespace(**vars(controller)))
+    if season == "2027":  # its alpha's wheels want a newer system: its names, for today's classes
+        flat = {name: vars(controller)[name] for name in ("ArmFeedforward", "ElevatorFeedforward")}
+        flat["SimpleMotorFeedforward"] = controller.SimpleMotorFeedforwardMeters
+        monkeypatch.setitem(sys.modules, "wpimath", types.SimpleNamespace(**flat))
     space: dict = {}
     text = written(mechanism, units, season, "python")
     exec(text, space)

@@ -280,41 +280,70 @@ def test_the_documented_keys_are_those_that_are_printed(robot):
 
 
 PLANTS = {
-    ("arm", "neo", "java"): (
+    ("arm", "neo", "java", "2026"): (
         "LinearSystemId.createSingleJointedArmSystem(",
         "DCMotor.getNEO(2), kInertia, kGearing);",
     ),
-    ("elevator", "kraken-x60", "java"): (
+    ("elevator", "kraken-x60", "java", "2026"): (
         "LinearSystemId.createElevatorSystem(",
         "DCMotor.getKrakenX60(2), kInertia, kRadius, kGearing);",
     ),
-    ("flywheel", "neo-vortex", "c++"): (
+    ("flywheel", "neo-vortex", "c++", "2026"): (
         "frc::LinearSystemId::FlywheelSystem(",
         "frc::DCMotor::NeoVortex(2), kInertia, kGearing);",
     ),
-    ("simple", "neo-550", "java"): (
+    ("simple", "neo-550", "java", "2026"): (
         "LinearSystemId.createFlywheelSystem(",
         "DCMotor.getNeo550(2), kInertia, kGearing);",
     ),
-    ("flywheel", "falcon-500", "python"): (
+    ("flywheel", "falcon-500", "python", "2026"): (
         "LinearSystemId.flywheelSystem(",
         "DCMotor.falcon500(2), kInertia, kGearing)",
     ),
+    ("arm", "neo", "java", "2027"): (
+        "Models.singleJointedArmFromPhysicalConstants(",
+        "DCMotor.getNEO(2), kInertia, kGearing);",
+    ),
+    ("elevator", "kraken-x60", "c++", "2027"): (
+        "wpi::math::Models::ElevatorFromPhysicalConstants(",
+        "wpi::math::DCMotor::KrakenX60(2), kInertia, kRadius, kGearing);",
+    ),
+    ("arm", "kraken-x60-foc", "python", "2027"): (
+        "Models.single_jointed_arm_from_physical_constants(",
+        "DCMotor.kraken_x60_foc(2), kInertia, kGearing)",
+    ),
 }
-"""What WPILib's documentation calls for a plant (docs.wpilib.org, physics simulation)."""
+"""What WPILib's documentation calls for a plant (docs.wpilib.org, physics simulation; of 2027, CTRE's
+examples for its alpha 7)."""
 
 
-@pytest.mark.parametrize(("mechanism", "motor", "language"), PLANTS)
-def test_constants_of_a_simulation(mechanism, motor, language):
+@pytest.mark.parametrize(("mechanism", "motor", "language", "season"), PLANTS)
+def test_constants_of_a_simulation(mechanism, motor, language, season):
     gains = {"kS": 0.1, "kV": 3.0, "kA": 0.2, "kG": 0.5}
     plant = {"gearing": (60.0, "turns"), "inertia": (1.5, "kg m^2"), "friction": (0.2, "N m")}
     plant |= {"radius": (0.02, "m")} if mechanism == "elevator" else {}
-    text = constants(gains, mechanism=mechanism, language=language, simulation=plant, motor=motor, n_motors=2)
+    how = {"mechanism": mechanism, "language": language, "season": season, "simulation": plant}
+    text = constants(gains, **how, motor=motor, n_motors=2)
     joined = " ".join(line.lstrip("/# ") for line in text.splitlines())
-    assert "".join(PLANTS[mechanism, motor, language]).replace(" ", "") in joined.replace(" ", "")
+    assert "".join(PLANTS[mechanism, motor, language, season]).replace(" ", "") in joined.replace(" ", "")
     assert max(map(len, text.splitlines())) <= 80
     assert "kFriction = 0.2" in text
-    assert "LinearSystemId" not in constants(gains, mechanism=mechanism, language=language, simulation=plant)
+    assert "DCMotor" not in constants(gains, **how)
+
+
+def test_what_is_done_is_told_with_its_share(robot):
+    told: list[tuple[str, float]] = []
+    logs = mechanism_logs(str(robot), name="arm", progress=lambda *row: told.append(row))
+    assert {words for words, _ in told} == {f"reading {robot.name}"}
+    assert told[-1][1] == 1.0
+    del told[:]
+    characterize(logs, "arm", progress=lambda *row: told.append(row))
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert len(set(shares)) == len(told) >= 6
+    assert 0.0 < shares[0] < 0.1
+    assert 0.6 < shares[-1] < 1.0
+    assert told[-1][0].startswith("whether")
 
 
 def test_a_run_by_hand_says_nothing_of_its_motion():
@@ -355,6 +384,9 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
 def test_a_person_at_a_terminal_is_asked_for_the_unit(robot, tmp_path):
     class Person:
         attended = True
+
+        def say(self, text, share=None):
+            pass
 
         def prompt(self, question):
             assert "In which unit are they? (radians, degrees, rotations" in question

@@ -12,6 +12,9 @@ import backemf as be
 from backemf.apps.web.worker import LOGS, POINTS, JobProgress
 from backemf.identify.optimize import watcher
 
+from ..browser import node
+from ..conftest import ROOT
+
 
 @pytest.fixture(scope="module")
 def logs():
@@ -114,3 +117,39 @@ def test_a_fit_that_looks_nowhere_is_stopped_all_the_same():
     seen.stop()
     with pytest.raises(KeyboardInterrupt):
         time.sleep(60.0)
+
+
+PARTS = ROOT / "src/backemf/apps/web/static/parts.js"
+REMEDIES = {
+    "say it: position_target=goal[deg], or [rad] if that is right": (
+        "say it: “goal” is position target in deg (in the table of columns), or [rad] if that is right"
+    ),
+    "measure it with an oscilloscope (`backemf measure firmware-gain`): it acts alike": (
+        "measure it with an oscilloscope: it acts alike"
+    ),
+    'say what the output carried, as in --bench "pendulum" (in Python: be.read(..., bench=...))': (
+        'say what the output carried, as in “Bench” "pendulum"'
+    ),
+    "`backemf check` says what to record (in Python, be.check(...)): try --apply": (
+        "“Check the recordings” says what to record: try “mend what is wrong with them”"
+    ),
+}
+
+
+def test_a_remedy_names_the_control_to_press():
+    text = PARTS.read_text(encoding="utf-8")
+    own = text[text.index("export function sentence") : text.index("/** A button that copies")]
+    own += text[text.index("/** Controls of the pages") : text.index("/** The command that does the same")]
+    script = own.replace("export ", "") + "function answer(given) { return given.map(inApp); }\n"
+    assert node(script, list(REMEDIES)) == list(REMEDIES.values())
+
+
+def test_what_is_said_of_several_recordings_stands_once():
+    text = PARTS.read_text(encoding="utf-8")
+    own = text[text.index("export function together") : text.index("/** A labelled input")]
+    script = own.replace("export ", "") + "function answer(given) { return together(given); }\n"
+    low, late = {"code": "low", "text": "it is low", "remedy": "raise it"}, {"code": "late", "text": "late"}
+    grouped = node(script, [["a", low], ["b", late], ["c", low]])
+    assert [f["text"] for f in grouped] == ["a, c: it is low", "b: late"]
+    (many,) = node(script, [[str(k), low] for k in range(6)])
+    assert many["text"] == "0, 1, 2, 3 and 2 more: it is low"

@@ -279,6 +279,7 @@ def test_sysid_json_simple_and_drivetrain(tmp_path):
     for content, words in (
         ({"units": "Cubits", "fast-forward": turn}, "Cubits"),
         ({"fast-forward": [[1, 2]]}, "expected 4, or 9"),
+        ({"slow-forward": [[0.0] * 10], "test": "Drivetrain"}, "as frc-characterization wrote .* as a CSV"),
         ({"sysid": 1}, "no rows"),
     ):
         path.write_text(json.dumps(content))

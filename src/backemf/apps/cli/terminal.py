@@ -208,6 +208,15 @@ class Working:
         known = {} if share is None else {"completed": share, "total": 1.0}
         self._bar.update(self._task, description=escape(text), **known)
 
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Out of the way of a question, until the block ends."""
+        if self._bar is not None:
+            self._bar.stop()
+        yield
+        if self._bar is not None:
+            self._bar.start()
+
 
 @contextlib.contextmanager
 def working(title: str, wanted: bool = True) -> Iterator[Working]:
@@ -275,11 +284,13 @@ class AtTerminal:
 
     def confirm(self, question: str) -> bool:
         """Whether the person says yes."""
-        return typer.confirm(question, err=True)
+        with self.say.away():
+            return typer.confirm(question, err=True)
 
     def prompt(self, question: str) -> str:
         """What the person types."""
-        return typer.prompt(question, err=True)
+        with self.say.away():
+            return typer.prompt(question, err=True)
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from .characterization import (
     Z,
 )
 from .commands import CharacterizeOptions
-from .gain_fit import fit_mechanism
+from .gain_fit import Progress, fit_mechanism, part_progress
 from .gain_intervals import Interval, gains_of, parts_of
 from .loop_gains import loops_of, slow_loop
 from .mechanism_findings import fit_findings, gain_findings, mend_runs, motion_findings, recording_findings
@@ -101,10 +101,13 @@ def _both_motions(
         )
     if not linear:
         return _one_motion(angular, options, "radians", limit)
-    straight = _one_motion(linear, options, units, limit)
+    tell = options.progress
+    first = replace(options, progress=part_progress(tell, "straight on", 0.0, 0.5)) if angular else options
+    straight = _one_motion(linear, first, units, limit)
     if not angular:
         return straight
     turns = replace(options, mechanism="simple", settling_time=None, step=None)
+    turns = replace(turns, progress=part_progress(tell, "turning", 0.5, 1.0))
     return _with_turning(straight, _one_motion(angular, turns, "radians", limit), runs)
 
 
@@ -181,7 +184,7 @@ def _one_motion(
     findings: list[Finding] = []
     if method == "simulation":
         runs, findings = mend_runs(runs)
-        segments, intervals, quality = _fit_simulation(runs, kind, size, findings, unit)
+        segments, intervals, quality = _fit_simulation(runs, kind, size, findings, unit, options.progress)
     else:
         segments, intervals, quality = [], *_regress(runs, kind, size, options)
     gains = {
@@ -240,7 +243,12 @@ def _regress(
 
 
 def _fit_simulation(
-    runs: Sequence[Trial], kind: str, size: float, findings: list[Finding], unit: Mapping[str, str]
+    runs: Sequence[Trial],
+    kind: str,
+    size: float,
+    findings: list[Finding],
+    unit: Mapping[str, str],
+    progress: Progress | None,
 ) -> tuple[list[Segment], dict[str, Interval], dict[str, Any]]:
     """(segments, gains with intervals, how well they fit) by simulation; adds what the recordings show."""
     segments, idle = segments_of(runs)
@@ -252,7 +260,7 @@ def _fit_simulation(
     if not segments:
         remedy = findings[-1].remedy if findings else "record a longer test"
         raise MissingValue(f"nothing moves in {', '.join(r.name or r.test for r in runs)}; {remedy}")
-    fit = fit_mechanism(segments, kind)
+    fit = fit_mechanism(segments, kind, progress)
     gains = {n: _scale_interval(n, interval, size) for n, interval in gains_of(fit, segments, kind).items()}
     parts = {
         split: {

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import InvalidValue, MissingValue
 from ...logs import BETWEEN_HELP, MAP_HELP
-from ...options import OWN_UNIT, Answer, CommandSpec, Options, Terminal, option, options, parse_file
+from ...options import HIDDEN, OWN_UNIT, Answer, CommandSpec, Options, Terminal, option, options, parse_file
 
 
 def _names(module: str, table: str) -> Callable[[], list[str]]:
@@ -101,6 +101,9 @@ class CharacterizeOptions(Options):
         default=None,
         help="Largest input [V, or A] for --settle and steps; without it 12 V, or the largest current.",
         unit="V | A",
+    )
+    progress: Callable[[str, float], None] | None = option(
+        default=None, help="Is called with what is being done, and which share of it is.", cli=HIDDEN
     )
 
     def __post_init__(self) -> None:
@@ -200,9 +203,8 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
     if o.wheel_diameter is not None and o.drum_diameter is not None:
         raise InvalidValue("--wheel-diameter and --drum-diameter are both given; expected one of them")
-    read = functools.partial(
-        mechanism_logs, *o.logs, map=o.map, preset=o.preset, between=o.between, mechanism=o.mechanism
-    )
+    known = {"map": o.map, "preset": o.preset, "between": o.between, "mechanism": o.mechanism}
+    read = functools.partial(mechanism_logs, *o.logs, **known, progress=terminal.say)
     try:
         logs = read(name=o.name, units=o.units)
     except UnitNotStated as unknown:
@@ -211,7 +213,8 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
         asked = str(unknown).partition("; ")[0]
         o = options = replace(o, units=terminal.prompt(asked).strip().lower())
         logs = read(name=o.name, units=o.units)
-    gains = run_characterize(logs, replace(o, name=o.name or _ask_mechanism(logs, terminal)))
+    asked = replace(o, name=o.name or _ask_mechanism(logs, terminal), progress=terminal.say)
+    gains = run_characterize(logs, asked)
     back, plant = None, {}
     if o.motor is not None and o.ratio is not None:
         radius = _radius(o, gains.units)
@@ -303,4 +306,4 @@ def _physics(back: Any) -> str:
     return "\n".join([*lines, *finding_lines(back.findings)])
 
 
-CHARACTERIZE = CommandSpec(CharacterizeWords, characterize, order=ORDER)
+CHARACTERIZE = CommandSpec(CharacterizeWords, characterize, order=ORDER, working="reading")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ from ...statistics import FEWEST, lag_alike, long_run
 from .mechanism import LONGEST_DELAY, MechanismModel
 from .trials import Segment, average_neighbours, scatter_of
 
+Progress = Callable[[str, float], None]
+"""Is told what is being done, and which share of it is done."""
 APART = 3.0
 """Parts of the data disagree where a gain differs by more than so many standard errors."""
 TOGETHER = 0.9
@@ -133,10 +135,13 @@ def _unexplained_input(model: MechanismModel, k: int, residuals: np.ndarray, pus
     return math.sqrt(max(seen, 0.0) / float(np.mean(D * D)))
 
 
-def disagreements(model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray]) -> list[Split]:
+def disagreements(
+    model: MechanismModel, x: np.ndarray, weights: Sequence[np.ndarray], say: Progress
+) -> list[Split]:
     """Parts of the data that say something else of a gain than the other part does."""
-    found = []
-    for name, sides in _halves(model.segments, model):
+    found, halves = [], list(_halves(model.segments, model))
+    for k, (name, sides) in enumerate(halves):
+        say(f"whether {name} agree", 0.5 + 0.5 * k / len(halves))
         parts = [[w * one for w, one in zip(weights, side, strict=True)] for side in sides]
         own = model.held
         if _tell_sums(model, x, parts):
@@ -366,11 +371,41 @@ def _trimmed_rms(r: np.ndarray) -> float:
     return float(np.sqrt(np.mean(r[inside] ** 2))) if inside.any() else size
 
 
-def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
-    """Estimate the gains of simple, elevator or arm from segments in motion."""
+def part_progress(progress: Progress | None, message: str, begin: float, end: float) -> Progress | None:
+    """Progress of one of several things.
+
+    Args:
+        progress: is told of the whole; None: nobody is.
+        message: what this one is, before its own words.
+        begin: share of the whole that is done before it.
+        end: the same behind it.
+
+    Returns:
+        What to tell of the one.
+    """
+    if progress is None:
+        return None
+    return lambda text, share: progress(f"{message}, {text}", begin + (end - begin) * share)
+
+
+def fit_mechanism(
+    segments: Sequence[Segment], mechanism: str, progress: Progress | None = None
+) -> MechanismFit:
+    """Estimate the gains of simple, elevator or arm from segments in motion.
+
+    Args:
+        segments: what moves of the tests.
+        mechanism: simple, elevator or arm.
+        progress: is told what is being done.
+
+    Returns:
+        The gains and what stands against them, in the units of the data.
+    """
+    say = progress or (lambda text, share: None)
     model = MechanismModel(segments, mechanism)
     ones = [np.ones(model.n_velocity(k) + len(s.position)) for k, s in enumerate(segments)]
-    x = _best_start(model, ones)
+    x = _best_start(model, ones, say)
+    say("delays and gains", 0.25)
     weights = _weights(model, x)
     if _drifts(model, x):
         model.cut(_PIECE)
@@ -382,6 +417,7 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
         x = model.solve(x, weights, rounds=15)
     early, x = _find_delay(model, x, weights)
     weights = _weights(model, x) if early else weights
+    say("intervals", 0.4)
     covariance, singular, left = covariance_of(model, x, weights)
     predicted = []
     for k, s in enumerate(segments):
@@ -404,11 +440,11 @@ def fit_mechanism(segments: Sequence[Segment], mechanism: str) -> MechanismFit:
         singular=singular[:, :n],
         early=early,
         unexplained=max(left),
-        splits=disagreements(model, x, weights),
+        splits=disagreements(model, x, weights, say),
     )
 
 
-def _best_start(model: MechanismModel, weights: Sequence[np.ndarray]) -> np.ndarray:
+def _best_start(model: MechanismModel, weights: Sequence[np.ndarray], say: Progress) -> np.ndarray:
     """The end of the start that leads after a few rounds, or of one that ends clearly below it: what leads
     early may run into the wrong valley, and among starts that run into one valley rounding must not choose.
     """
@@ -420,7 +456,8 @@ def _best_start(model: MechanismModel, weights: Sequence[np.ndarray]) -> np.ndar
         starts.append(other)
     tried = [model.solve(start, weights, rounds=4) for start in starts]
     best = math.inf
-    for early in sorted(tried, key=lambda early: model.cost(early, weights)):
+    for k, early in enumerate(sorted(tried, key=lambda early: model.cost(early, weights))):
+        say(f"start {k + 1} of {len(tried)}", 0.05 + 0.05 * k)
         end = model.solve(early, weights)
         cost = model.cost(end, weights)
         if cost < _CLEARLY_BELOW * best:

@@ -236,7 +236,7 @@ class Language(NamedTuple):
     plant: Mapping[str, str]
     """How WPILib makes a plant, by season (docs.wpilib.org, physics simulation)."""
     places: Mapping[str, Mapping[str, str]]
-    """Where WPILib keeps its classes, by season (2027: alphas of github.com/wpilibsuite/allwpilib)."""
+    """Where WPILib keeps its classes, by season (2027: alpha 7 of github.com/wpilibsuite/allwpilib)."""
     imports: str
     """Line that makes the feedforward's class known."""
     head: tuple[str, ...] = ()
@@ -285,9 +285,12 @@ LANGUAGES = {
         feedforward="kFeedforward = {kind}{meters}({gains})",
         plant={
             "2026": "LinearSystemId.{lower}System(DCMotor.{motor}({n}), {arguments})",
-            "2027": "Models.{lower}FromPhysicalConstants(DCMotor.{motor}({n}), {arguments})",
+            "2027": "Models.{snake}_from_physical_constants(DCMotor.{motor_snake}({n}), {arguments})",
         },
-        places={"2026": {"math": "wpimath.controller"}, "2027": {"math": "wpimath"}},
+        places={
+            "2026": {"math": "wpimath.controller", "of_distance": "Meters"},
+            "2027": {"math": "wpimath", "of_distance": ""},
+        },
     ),
 }
 _LITERALS = {
@@ -470,6 +473,7 @@ def _plant(
         return []
     known: dict[str, Any] = {"kind": kind, "lower": kind[0].lower() + kind[1:], "n": n_motors}
     known["motor"] = _MOTORS[motor][[*LANGUAGES].index(language)]
+    known |= {"snake": _snake(kind), "motor_snake": _snake(known["motor"])}
     known["arguments"] = ", ".join(_camel(f"k_{name}") for name in needs)
     call = LANGUAGES[language].plant[season].format(**known)
     return ["simulation; friction is not in it:", *_break_call(call)]
@@ -488,6 +492,11 @@ def _break_call(call: str) -> list[str]:
 def _number(value: float) -> str:
     text = f"{value:.{_DIGITS}g}"
     return text if any(c in text for c in ".en") else f"{text}.0"
+
+
+def _snake(name: str) -> str:
+    """As Python of 2027 spells functions: krakenX60FOC is kraken_x60_foc."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _camel(name: str) -> str:
@@ -543,7 +552,7 @@ def _object(
     known |= {"gains": ", ".join(order)}
     if kind == "SimpleMotorFeedforward":
         spelled = {"rot": "turns"}.get(distance, unit)
-        known |= {"motion": f"<{known.get('units', '')}::{spelled}>", "meters": "Meters"}
+        known |= {"motion": f"<{known.get('units', '')}::{spelled}>", "meters": known.get("of_distance", "")}
     takes = f"kFeedforward takes {unit} and {unit} per second"
     return [f"{takes}; at 0 the arm is horizontal" if mechanism == "arm" else takes], (
         written.feedforward.format(**known)

@@ -23,6 +23,8 @@ TESTS = {
 }
 _UNITS = {"radians": "rad", "degrees": "deg", "rotations": "rev", "meters": "m", "feet": "ft", "inches": "in"}
 LENGTHS = {"meters": 1.0, "feet": 0.3048, "inches": 0.0254}
+OLD = 10
+"""Numbers in a row of the tool before SysId (github.com/wpilibsuite/frc-characterization)."""
 _KEY = re.compile(rb'"(?:slow|fast)-(?:forward|backward)"\s*:|"sysid"\s*:')
 
 
@@ -86,6 +88,13 @@ def _table(key: str, rows: Any) -> np.ndarray:
         table = np.asarray(rows, float)
     except (TypeError, ValueError):
         raise ReadError(f"{key!r} has rows of different length, or text in them; expected numbers") from None
+    if table.ndim == 2 and table.shape[1] == OLD:
+        raise ReadError(
+            f"{key!r} has rows of {OLD} numbers, as frc-characterization wrote them before SysId; expected"
+            " 4, or 9 for a drivetrain. Write each test as a CSV and say what its columns are: time,"
+            " battery, share of it, left and right voltage, left and right position, left and right"
+            " velocity, angle of the gyro"
+        )
     if table.ndim != 2 or table.shape[1] not in (4, 9):
         raise ReadError(f"{key!r} has rows of {table.shape[1:]} numbers; expected 4, or 9 for a drivetrain")
     _, first = np.unique(table[:, 0], return_index=True)  # in order, each moment once

@@ -48,6 +48,8 @@ _FORMATS = {f"{type_}{end}": letter for end in ("", "[]") for type_, letter in _
 _PER = {"second": "/s", "s": "/s", "sec": "/s", "minute": "/min", "min": "/min"}
 _MOST_COLUMNS = 16
 """Longer arrays are not signals."""
+OFTEN = 100_000
+"""Records between two words of how far a log is read."""
 
 
 @dataclass
@@ -87,7 +89,9 @@ def read_entries(path: Path | str, report: Report = silent) -> list[Series]:
     begun: dict[tuple[str, str], Series] = {}
     open_: dict[int, Series] = {}
     unpacking = Unpacking()
-    for number, micros, payload, at in _records(content, 12 + extra):
+    for k, (number, micros, payload, at) in enumerate(_records(content, 12 + extra)):
+        if k % OFTEN == OFTEN - 1:
+            report(at / len(content))
         if number == 0:
             _control(payload, open_, begun, at)
         elif number in open_:

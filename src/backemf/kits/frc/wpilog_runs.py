@@ -3,19 +3,21 @@ when a test ran; and recordings of tests, whatever wrote the file, every run as 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import BackemfError, UnknownName
 from ...logs.log import Log, Signal
 from ...logs.mapping import Origin, mapping
-from ...logs.read import find, read
+from ...logs.read import Progress, find, read
 from ...logs.readers import reader_of
-from ...logs.recording import MUST_TELL, Channel, ReadError, Recording
+from ...logs.recording import MUST_TELL, Channel, ReadError, Recording, Report, silent
 from ...logs.to_log import to_log
 from . import sysid_json, wpilog
 from .trials import TESTS
@@ -464,6 +466,7 @@ def mechanism_logs(
     name: str | None = None,
     units: str | None = None,
     mechanism: str = "simple",
+    progress: Progress | None = None,
 ) -> list[Log]:
     """The runs in files: by the states of a SysId routine, by SysId's own JSON, else each file as it is.
 
@@ -474,7 +477,8 @@ def mechanism_logs(
         between: the part of each that is kept [s].
         name: the mechanism whose tests are kept; all, unless given.
         units: what the motion of a WPILOG is in, where that does not say: radians, rotations, meters.
-        mechanism: its kind, to guess the unit by.
+        mechanism: its kind, to guess the unit by; on an arm, elevator or flywheel no side turns it.
+        progress: told how far each file is read.
 
     Returns:
         A log for every run.
@@ -485,9 +489,10 @@ def mechanism_logs(
     """
     logs: list[Log] = []
     for path in find(*paths):
-        runs = _runs(path, map, preset, name, (units, mechanism))
+        report = silent if progress is None else functools.partial(progress, f"reading {path.name}")
+        runs = _runs(path, RunRequest(map or (), preset, name, units, mechanism, report))
         if runs is None:
-            logs += read(path, map=map or None, between=between)
+            logs += read(path, map=map or None, between=between, progress=progress)
         elif between is None:
             logs += runs
         else:
@@ -496,22 +501,27 @@ def mechanism_logs(
     return logs
 
 
-def _runs(
-    path: Path,
-    map: Sequence[str] | None,
-    preset: str | None,
-    name: str | None,
-    measure: tuple[str | None, str],
-) -> list[Log] | None:
+class RunRequest(NamedTuple):
+    """How the runs of a file are to be read, as `mechanism_logs` is told."""
+
+    map: Sequence[str]
+    preset: str | None
+    name: str | None
+    units: str | None
+    kind: str
+    report: Report
+
+
+def _runs(path: Path, asked: RunRequest) -> list[Log] | None:
     """The runs of a file of tests; None where it is a recording like any other."""
     try:
         reader = reader_of(path)
         if reader is wpilog:
-            return _runs_of_wpilog(path, map, preset, name, measure)
-        if reader is sysid_json and not map:
-            return [to_log(recording) for recording in sysid_json.entries(path)]
-        if name is not None:
-            raise ReadError(f"the name of a mechanism, {name!r}, chooses among the tests of a WPILOG")
+            return _runs_of_wpilog(path, asked)
+        if reader is sysid_json and not asked.map:
+            return [to_log(recording) for recording in sysid_json.entries(path, report=asked.report)]
+        if asked.name is not None:
+            raise ReadError(f"the name of a mechanism, {asked.name!r}, chooses among the tests of a WPILOG")
     except OSError as error:
         raise ReadError(f"{path}: cannot be opened: {error.strerror or error}") from None
     except UnitNotStated as error:
@@ -521,25 +531,22 @@ def _runs(
     return None
 
 
-def _runs_of_wpilog(
-    path: Path,
-    map: Sequence[str] | None,
-    preset: str | None,
-    name: str | None,
-    measure: tuple[str | None, str],
-) -> list[Log]:
+def _runs_of_wpilog(path: Path, asked: RunRequest) -> list[Log]:
     """As its logger names things, and as `map` says besides; where no logger is known, by `map` alone, cut
     where the states say that a test ran."""
-    logged, origins = wpilog.read_entries(path), mapping(list(map or ()))
-    runs, unclear = find_runs(path, logged, preset, name)
+    logged, origins = wpilog.read_entries(path, asked.report), mapping(list(asked.map))
+    runs, unclear = find_runs(path, logged, asked.preset, asked.name)
+    if asked.kind in ONE_SHAFT:  # whatever its motors are called, and whichever way each is mounted
+        runs = [run for run in runs if " angular (" not in run.name]
+        runs = [replace(run, name=run.name.replace(" turning (", " (")) for run in runs]
     if runs:
         given = [(_with_told(run, own, logged), own) for run, own in _told_of(runs, origins)]
-        settled = with_units([run for run, _ in given], *measure)
+        settled = with_units([run for run, _ in given], asked.units, asked.kind)
         return [to_log(run, own) for run, (_, own) in zip(settled, given, strict=True)]
     if unclear and not origins:
         raise ReadError(unclear)
     log = to_log(wpilog.whole(path, logged), origins)
-    windows, t = tests_of(name, windows_of(logged)) if origins else [], log.time
+    windows, t = tests_of(asked.name, windows_of(logged)) if origins else [], log.time
     return [_run(log, w) for w in windows if np.any((t >= w.start) & (t < w.end))] or [log]
 
 

@@ -1,7 +1,7 @@
 // Which column is what: chosen by clicking, said to be guessed or told, and shown in SI below.
 
 import {fresh, h, number, unit, words} from "./dom.js";
-import {findings, sentence, table, trouble} from "./parts.js";
+import {findings, sentence, table, together, trouble} from "./parts.js";
 
 const quoted = (channel) => (/[[\],@"']/.test(channel) ? (channel.includes('"') ? `'${channel}'` : `"${channel}"`) : channel);
 const mapped = (channel, m) => `${m.signal}=${quoted(channel)}${m.unit ? `[${m.unit}]` : ""}${m.sign === -1 ? ",-1" : ""}`;
@@ -19,12 +19,12 @@ export function columns(answer, form, offered, robot, changed) {
   const told = new Set(Object.values(form.map).map((m) => m.signal));
   const timed = channels.some((c) => c.read_as === "time") || told.has("time");
   return [
-    problems.slice(0, 4).map((r) => trouble({message: `${r.name ?? r.file}: ${r.problem.split("; ")[0]}`, remedy: "say which column is what below"})),
+    together(problems.map((r) => [r.name ?? r.file, {message: r.problem.split("; ")[0], remedy: "say which column is what below"}]), "message").slice(0, 4).map(trouble),
     robot ? joints(answer) : null,
     robot && answer.recordings.some((r) => r.joints?.length) ? null : mapTable(channels, form, offered, changed),
     !robot && channels.length && !timed && (problems.length || form.rows_ms) ? rows(form, changed) : null,
     signals(answer),
-    findings(answer.recordings.flatMap((r) => r.findings)),
+    findings(together(answer.recordings.flatMap((r) => r.findings.map((f) => [r.name ?? r.file, f])))),
   ];
 }
 
@@ -72,7 +72,7 @@ function signals(answer) {
   const good = answer.recordings.filter((r) => r.signals.length);
   if (!good.length) return null;
   const all = good.flatMap((r) => r.signals.map((x) => ({...x, of: r.name})));
-  return h("details", {open: all.length <= 6}, h("summary", {}, `Read: ${good.length} recording${good.length === 1 ? "" : "s"}, ${good.map((r) => number(r.duration, 3)).slice(0, 5).join(", ")} s`),
+  return h("details", {open: all.length <= 6}, h("summary", {}, `Read: ${good.length} recording${good.length === 1 ? "" : "s"}, ${good.map((r) => `${number(r.duration, 3)} s`).slice(0, 5).join(", ")}`),
     table([
       ...(good.length > 1 ? [{title: "recording", of: (x) => x.of}] : []),
       {title: "signal", of: (x) => words(x.name)},

@@ -12,7 +12,7 @@ export function trouble(error) {
 
 export function sentence(text) {
   const trimmed = String(text).trim();
-  const first = /^([a-z]+[_.\d]|[\w.-]+:)/.test(trimmed) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  const first = /^([a-z]+[_.\d]|[\w.-]+(, [\w.-]+)*( and \d+ more)?:)/.test(trimmed) ? trimmed : trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
   return /[.!?:]$/.test(first) ? first : `${first}.`;
 }
 
@@ -41,7 +41,9 @@ const CONTROLS = {
 
 /** What a shell would be told, said of the controls that are here. */
 export function inApp(text) {
-  return String(text ?? "").replace(/ ?\(in Python, [^)]*\)/g, "").replace(/(--[a-z-]+ [\d.]+) --/g, "$1 and --").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
+  return String(text ?? "").replace(/ ?\(in Python[,:] (?:[^()]|\([^()]*\))*\)/g, "").replace(/ ?\(`backemf (?!check|fit|report|export)[^`]*`\)/g, "")
+    .replace(/(?:--map )?"?([\w.]+)=("[^"]+"|[\w./]+)\[([^\]]+)\](?:,-?[\d.]+)?"?/g, (_, signal, column, own) => `“${column.replace(/"/g, "")}” is ${signal.replace(/_/g, " ")} in ${own} (in the table of columns)`)
+    .replace(/(--[a-z-]+ [\d.]+) --/g, "$1 and --").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
 }
 
 /** The command that does the same. */
@@ -68,6 +70,16 @@ export function findings(list, none = "") {
   if (!list?.length) return none ? h("p", {class: "quiet"}, none) : null;
   return h("ul", {class: "findings"}, list.map((f) => h("li", {}, h("strong", {}, words(f.code)), h("p", {}, sentence(f.text)),
     f.remedy ? h("p", {class: "remedy"}, "What to do: ", sentence(inApp(f.remedy))) : null)));
+}
+
+/** What stands of several recordings, each [name, object of what is said]: the same of more than one stands once, with their names. */
+export function together(said, words = "text") {
+  const groups = new Map();
+  for (const [name, one] of said) {
+    const key = JSON.stringify([one.code, one[words], one.remedy]);
+    groups.set(key, {...one, names: [...(groups.get(key)?.names ?? []), name]});
+  }
+  return [...groups.values()].map((one) => ({...one, [words]: `${one.names.slice(0, 4).join(", ")}${one.names.length > 4 ? ` and ${one.names.length - 4} more` : ""}: ${one[words]}`}));
 }
 
 /** A labelled input: the label is above, a hint below. */

@@ -3,7 +3,7 @@
 import {ask} from "./api.js";
 import {downloads} from "./exports.js";
 import {fill, h, later, number, unit, words} from "./dom.js";
-import {button, card, command, ended, field, findings, history, proposing, select, sentence, table, trouble} from "./parts.js";
+import {button, card, command, ended, field, findings, history, proposing, select, sentence, table, together, trouble} from "./parts.js";
 
 export async function screen(main, project, offered) {
   const form = {source: "sts3215-7.4v", bus: "feetech", ids: "1", seconds: "20", amplitude: "0.6", bench: {kind: "pendulum", mass: "0.2 kg", length: "0.1 m"}, ...project.form};
@@ -80,7 +80,7 @@ export async function screen(main, project, offered) {
   }
   const recorded = (answer) => [answer.logs?.length ? table([
     {title: "recording", of: (l) => l.name}, {title: "samples", number: true, of: (l) => l.samples}, {title: "rate [Hz]", number: true, of: (l) => number(l.rate, 3)}, {title: "jitter [ms]", number: true, of: (l) => number(1e3 * l.jitter, 2)}], answer.logs, "What was recorded") : h("p", {}, "Nothing was moved."),
-  findings((answer.logs ?? []).flatMap((l) => l.findings))];
+  findings(together((answer.logs ?? []).flatMap((l) => l.findings.map((f) => [l.name, f]))))];
   const free = h("input", {type: "checkbox", id: "free"});
 
   fill(main, h("h1", {class: "unseen"}, project.name), card("servo", "1. The servo", asked),
