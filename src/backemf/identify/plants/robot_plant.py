@@ -73,6 +73,7 @@ SHARE_OF_INERTIA = 0.2
 """Of what a joint carries, as the start of an armature that nobody states."""
 
 
+PLAY = "gearbox.backlash"
 STILL = 1e-3
 """Targets that differ by less ask for nothing [rad]."""
 
@@ -403,6 +404,11 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
     held_out, _ = without_echo(held_out, begin.actuators)
     check_share(options.share, next(iter(begin.actuators.values())))
     wanted_unknowns(robot, options.free_inertia, options.also)  # names that there are
+    if PLAY in options.also:
+        raise InvalidValue(
+            f"also is {', '.join(options.also)}; expected no {PLAY} for a robot, whose joints are simulated"
+            " with steps too long for teeth: fit that joint alone, on a bench"
+        )
     recordings = [recording_of(robot, log) for log in training]
     return RobotPlant(
         robot=robot,
