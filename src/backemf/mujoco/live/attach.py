@@ -131,9 +131,7 @@ def attach(
     def fill(least: int = 1) -> Motors:
         return replace(_fill_model(made, spec, placed, said, substeps, sweeps, least), shared=shared)
 
-    if not check:
-        return fill()
-    return _try_motors(before, fill, () if substeps else FINER, placed, ctrl)
+    return _try_motors(before, fill, () if substeps else FINER, placed, ctrl) if check else fill()
 
 
 def _try_motors(
