@@ -194,6 +194,7 @@ _MEANINGS = {
         "base_held": "the base floats in the model and is taken to be held still",
         "beyond_range": "a joint is recorded beyond its range",
         "calibrated_range": "a joint was calibrated over another range than its model's",
+        "command_beyond_profile": "commands ask for more than the firmware's profile, and are not fitted",
         "command_of_nobody": "a topic's elements have no names, and no joint follows them",
         "contact": "the robot touches something; those samples are not fitted",
         "fell": "most joints stand far from what was asked: the robot fell, or was off",
