@@ -21,7 +21,7 @@ LIBRARY = ("physics", "store", "engine", "logs", "results", "analysis", "datashe
 """Each may import those before it, and BASE."""
 APART = {"engine": {"logs"}, "logs": {"engine"}, "identify": {"targets"}, "targets": {"identify", "planning"}}
 """Neighbours that do not see each other."""
-APPS = ("kits", "playground", "report", "film", "cli", "web", "demo")
+APPS = ("kits", "playground", "report", "film", "playback", "cli", "web", "demo")
 """Likewise, on top of the library. Kits do not see each other."""
 WITHIN_BASE = {
     "errors": set(),

@@ -404,8 +404,8 @@ def _replay_robot(fit: Any, options: ReplayWords, terminal: Terminal) -> Answer:
     refused = ("to", "actuator", "log", "plot", "control", "set", "voltage", "firmware")
     for name in (name for name in o.given_options() if name in refused):
         raise InvalidValue(
-            f"--{name} is given, and {o.source} is of a robot, whose joints are replayed together as they were"
-            f" fitted; it applies to one joint, as {o.source}#{next(iter(fit.joints))}"
+            f"--{name} is given, and {o.source} is of a robot, whose joints are replayed together as fitted;"
+            f" it applies to one joint, as {o.source}#{next(iter(fit.joints))}"
         )
     logs = read_logs(o.recordings, terminal.say, source=o.source, **o.reading())
     o.playback_places([log.name for log in logs])

@@ -67,8 +67,8 @@ class PlaybackWords(WritingWords):
     )
     to_mcap: Path | None = option(
         default=None,
-        help="The same for Foxglove and ROS 2: sensor_msgs/JointState in this file (.mcap), which backemf reads"
-        " as well.",
+        help="The same for Foxglove and ROS 2: sensor_msgs/JointState in this file (.mcap), which backemf"
+        " reads as well.",
         writes="run.mcap",
     )
 

@@ -97,7 +97,8 @@ def _messages(types: Any, kind: str, tracks: Sequence[Track], stamps: np.ndarray
     for track in tracks:
         name = FIELDS.get(track.signal.removesuffix("_target"), "data")
         columns = fields.setdefault(name, np.full((len(stamps), len(joints)), np.nan))
-        columns[:, joints.index(track.joint)] = track.values.values
+        exact = track.origin in (RECORDED, ASKED_FOR)
+        columns[:, joints.index(track.joint)] = track.values.values.astype(float if exact else np.float32)
     marks = {
         name: 1e300 + 1e290 * np.arange(1 + 1000 * k, 1 + 1000 * k + len(joints))
         for k, name in enumerate(fields)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ...engine.simulate import Trajectory
 from ...errors import InvalidValue
 from ...files import may_write, replacing
 from ...logs.log import ASKED, UNITS, Log, Signal
@@ -60,6 +61,38 @@ class Playback:
         """Of a signal of these joints."""
         return linear_unit(UNITS[signal]) if self.motion == "linear" else UNITS[signal]
 
+    def write(self, path: Path | str, *, force: bool = False) -> Path:
+        """Write it for a program that shows it.
+
+        Args:
+            path: ends in .rrd for Rerun, in .mcap for Foxglove and ROS 2.
+            force: overwrite an existing file.
+
+        Returns:
+            The file.
+
+        Raises:
+            InvalidValue: it ends in something else.
+            NotAvailable: a package is not installed.
+        """
+        endings = {row.SUFFIX: kind for kind, row in PLAYBACKS.items()}
+        kind = endings.get(Path(path).suffix.lower())
+        if kind is None:
+            raise InvalidValue(f"{str(path)!r} is no playback; expected a file in {' or '.join(endings)}")
+        return write_playbacks([self], {kind: Path(path)}, force=force)[0]
+
+
+def playback(source: PredictedMotion | Trajectory) -> Playback:
+    """A motion as it is looked at in Rerun, Foxglove or ROS 2: `be.playback(fit.predict(log)).write("run.rrd")`.
+
+    Args:
+        source: a recording as a fit predicts it, or a simulated run.
+
+    Returns:
+        Every joint's numbers over time.
+    """
+    return of_trajectory(source, "simulated") if hasattr(source, "signals") else of_prediction(source)
+
 
 def of_prediction(motion: PredictedMotion) -> Playback:
     """A recording beside what a fit makes of it, with its band where the fit never saw it.
@@ -104,7 +137,7 @@ def of_prediction(motion: PredictedMotion) -> Playback:
     )
 
 
-def of_trajectory(run: Any, name: str, band: PredictedMotion | None = None) -> Playback:
+def of_trajectory(run: Trajectory, name: str, band: PredictedMotion | None = None) -> Playback:
     """A simulated run of one joint, and the band of a recording of it.
 
     Args:

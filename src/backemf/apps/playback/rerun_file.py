@@ -24,6 +24,8 @@ COLORS = {
     HIGH: (255, 187, 120),
     RESIDUAL: (214, 39, 40),
 }
+GHOST = 90
+"""Opacity of the recorded robot, of 255; its solids are outlines around the model's."""
 HIDDEN_GROUPS = 3
 """Groups of geoms from this one on are hidden in MuJoCo's viewer: what collides."""
 
@@ -108,11 +110,12 @@ def _send_robot(
     rr: Any, to: Any, robot: Robot, origin: str, clock: np.ndarray, positions: Mapping[str, np.ndarray]
 ) -> None:
     """The robot's bodies where its joints are, from MuJoCo's kinematics."""
-    model, color = describe_model(robot), (*COLORS[origin], 255 if origin == MODEL else 90)
+    model, color = describe_model(robot), (*COLORS[origin], 255 if origin == MODEL else GHOST)
     at, turned = body_poses(robot, positions)
     shown = model.geom_group < HIDDEN_GROUPS
-    for body in range(1, model.nbody):
-        geoms = np.flatnonzero((model.geom_bodyid == body) & (shown | ~shown.any()))
+    shown = (shown | ~shown.any()) & (model.geom_type != load_mujoco().mjtGeom.mjGEOM_PLANE)
+    for body in range(model.nbody):
+        geoms = np.flatnonzero((model.geom_bodyid == body) & shown)
         shapes = [(_offset(rr, model, g), _shape(rr, model, g, color)) for g in geoms]
         shapes += [(rr.Transform3D(), line) for line in _bones(rr, model, body, color)]
         where = f"robot/{origin}/{_escape(model.body(body).name or f'body {body}')}"
@@ -156,7 +159,8 @@ def _shape(rr: Any, model: Any, geom: int, color: Sequence[int]) -> Any:
     kind, (a, b, c) = load_mujoco().mjtGeom(model.geom_type[geom]).name[7:].lower(), model.geom_size[geom]
     if kind == "mesh":
         return _mesh(rr, model, int(model.geom_dataid[geom]), color)
-    solid: dict[str, Any] = {"colors": [color], "fill_mode": rr.components.FillMode.Solid}
+    fill = rr.components.FillMode
+    solid = {"colors": [color], "fill_mode": fill.MajorWireframe if color[3] == GHOST else fill.Solid}
     shapes: dict[str, Callable[[], Any]] = {
         "box": lambda: rr.Boxes3D(half_sizes=[[a, b, c]], **solid),
         "sphere": lambda: rr.Ellipsoids3D(half_sizes=[[a, a, a]], **solid),
