@@ -1,7 +1,8 @@
 """Bands held against recordings that were never fitted: half of the rigs or motions of each set is fitted,
 the other half judged.
 
-Usage: python benchmarks/bands.py ../shared/data [SET ...] [--quick]
+Usage: python benchmarks/bands.py ../shared/data [SET ...] [--quick] [--numbers]
+With --numbers what it measures goes into docs/numbers.json, from where pages are filled.
 Inside: share of samples in the 95 % band. Half-width: of the band, over the root mean square error. Said:
 expected over real mean absolute error, by recording, the median. Ranks: where samples lie among the draws,
 as the share in the lowest, the middle and the highest fifth.
@@ -17,8 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from measured_numbers import record
 
 import backemf as be
+import backemf.identify.fit as identify
 from backemf.results.variation import rank_histogram
 from backemf.tables import table
 
@@ -28,7 +31,19 @@ SO101 = ("chirp_sweep", "friction_gravity", "prbs_excitation", "step_response", 
          "large_amplitude", "dual_joint_rotation_pitch", "reaching_points", "velocity_ramp",
          "staircase_motion")  # fmt: skip
 XL330 = ("kp100_lift_and_drop", "kp800_sin_sin", "kp100_sin_time_square", "kp800_up_and_down")
-HEAD = ("set", "fitted", "judged", "inside", "half/RMS", "said/real", "ranks", "left out", "CPU [s]")
+HEAD = (
+    "set",
+    "fitted",
+    "judged",
+    "inside",
+    "half/RMS",
+    "said/real",
+    "ranks",
+    "left out",
+    "CPU [s]",
+    "bands [s]",
+)
+COMMAND = "python benchmarks/bands.py ../shared/data --numbers"
 
 
 class Halves(NamedTuple):
@@ -111,14 +126,30 @@ def judge(fit: be.Fit, logs: Sequence[be.Log]) -> dict[str, Any]:
     }
 
 
-def row(name: str, folder: Path, quick: bool) -> tuple[str, ...]:
-    """One line of the table."""
-    halves = SETS[name](folder, quick)
+def row(name: str, folder: Path, quick: bool, numbers: bool = False) -> tuple[str, ...]:
+    """One line of the table; with `numbers` also for the pages."""
+    halves, timed = SETS[name](folder, quick), []
+    original = identify.with_variation
+
+    def with_variation(*given: Any) -> be.Fit:
+        begun = time.process_time()
+        made = original(*given)
+        timed.append(time.process_time() - begun)
+        return made
+
+    identify.with_variation = with_variation
     begun = time.process_time()
-    fit = be.fit(halves.start, halves.fitted, **halves.options)
+    try:
+        fit = be.fit(halves.start, halves.fitted, **halves.options)
+    finally:
+        identify.with_variation = original
     spent, variation = time.process_time() - begun, fit.variation
     assert variation is not None
     found = judge(fit, halves.judged)
+    if numbers:
+        said = {"inside": f"{100 * found['inside']:.1f}", "half": f"{found['half_over_rms']:.2f}"}
+        said |= {"said": f"{found['said_over_real']:.2f}"}
+        record(COMMAND, {f"bands.{name}.{what}": value for what, value in said.items()})
     ranks = " ".join(f"{share:.2f}" for share in found["ranks"])
     return (
         name,
@@ -129,14 +160,16 @@ def row(name: str, folder: Path, quick: bool) -> tuple[str, ...]:
         f"{found['said_over_real']:.2f}",
         ranks,
         f"{variation.left_out}; c {variation.factor:.2f}",
-        f"{spent:.0f}",
+        f"{spent - sum(timed):.0f}",
+        f"{sum(timed):.1f}",
     )
 
 
-def main(folder: Path, names: Sequence[str], quick: bool) -> None:
-    print(table([row(name, folder, quick) for name in names or SETS], HEAD))
+def main(folder: Path, names: Sequence[str], quick: bool, numbers: bool = False) -> None:
+    print(table([row(name, folder, quick, numbers) for name in names or SETS], HEAD))
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--quick"]
-    main(Path(words[0] if words else "../shared/data"), words[1:], "--quick" in sys.argv)
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    asked = ("--quick" in sys.argv, "--numbers" in sys.argv)
+    main(Path(words[0] if words else "../shared/data"), words[1:], *asked)

@@ -19,7 +19,10 @@ BASE = {
 }
 LIBRARY = ("physics", "store", "engine", "logs", "results", "analysis", "datasheets", "mujoco")
 """Each may import those before it, and BASE."""
-APART = {"engine": {"logs"}, "logs": {"engine"}, "identify": {"targets"}, "targets": {"identify", "planning"}}
+APART = {
+    **{"engine": {"logs"}, "logs": {"engine"}, "identify": {"targets"}},
+    **{"targets": {"identify", "planning", "sizing"}, "sizing": {"identify", "planning"}},
+}
 """Neighbours that do not see each other."""
 APPS = ("kits", "playground", "report", "film", "playback", "cli", "web", "demo")
 """Likewise, on top of the library. Kits do not see each other."""
@@ -41,7 +44,7 @@ WITHIN_BASE = {
 
 def _may_import() -> dict[str, set[str]]:
     table, below = dict(WITHIN_BASE), set(BASE)
-    for room in (*LIBRARY, "identify", "planning", "targets", *APPS):
+    for room in (*LIBRARY, "identify", "planning", "sizing", "targets", *APPS):
         table[room] = below - APART.get(room, set())
         below = below | {room}
         if room == "store":

@@ -100,6 +100,21 @@ def test_a_characterization_is_stored_and_read_back(tmp_path):
     np.testing.assert_array_equal(back.shown[0].velocity, measured.shown[0].velocity)
 
 
+def arm_moves(planned: be.Log) -> np.ndarray:
+    """(samples, joints): where the demo's own arm goes in MuJoCo when it is asked for this."""
+    from backemf.apps.demo.arm import FPS, MODEL, truth
+
+    mujoco = needed("mujoco")
+    motors = be.attach(mujoco.MjSpec.from_string(MODEL), {".*": truth()})
+    goals = np.stack([joint["position_target"] for joint in planned.joints.values()], axis=1)
+    data, seen = mujoco.MjData(motors.model), np.zeros_like(goals)
+    for row, goal in enumerate(goals):
+        seen[row], data.ctrl[:] = data.qpos, goal
+        while data.time < (row + 1) / FPS - 1e-9:
+            mujoco.mj_step(motors.model, data)
+    return seen
+
+
 NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "docs").rglob("*.ipynb"))
 
 
@@ -156,6 +171,10 @@ def test_a_notebook_of_the_documentation_runs_from_top_to_bottom(page, tmp_path,
         for joint in space["fit"].joints.values():
             assert joint.parameters["friction.coulomb"].value == pytest.approx(0.11, rel=0.05)
         np.testing.assert_allclose(space["data"].qpos, 0.5, atol=0.1)  # friction and gravity hold them off
+    if page.name == "bands.ipynb":
+        truth = arm_moves(space["planned"])  # MuJoCo with the motors that made the data set
+        motion = space["motion"]
+        assert motion.inside({joint: q for joint, q in zip(motion.joints, truth.T, strict=True)}) > 0.9
 
 
 @pytest.mark.proof

@@ -29,6 +29,10 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "logs.read": ("read",),
     "engine.simulate": ("simulate", "Trajectory"),
     "engine.candidates": ("simulate_many", "Many"),
+    "sizing.task": ("Task",),
+    "sizing.size": ("size",),
+    "physics.supply": ("Supply",),
+    "sizing.power": ("power",),
     "analysis.measure": ("measure",),
     "identify.check": ("check",),
     "identify.fit": ("fit",),
@@ -117,11 +121,15 @@ if TYPE_CHECKING:
     )
     from .physics.actuator import Actuator as Actuator
     from .physics.bench import Bench as Bench
+    from .physics.supply import Supply as Supply
     from .planning.motions import Motions as Motions
     from .planning.plan import Plan as Plan, plan as plan
     from .results.fit_result import Fit as Fit
     from .results.population import Population as Population
     from .results.spread import Spread as Spread
+    from .sizing.power import power as power
+    from .sizing.size import size as size
+    from .sizing.task import Task as Task
     from .targets.export import Export as Export, export as export
     from .targets.replay import replay as replay
     from .targets.training.rollout import Rollout as Rollout, rollout as rollout

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import stat
+import tomllib
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -104,12 +106,30 @@ def check_file(path: Path | str, most: int | None = None, remedy: str = SHORTER)
 
 
 def bytes_of(path: Path | str, most: int | None = None, remedy: str = SHORTER) -> bytes:
-    """The whole content of a regular file of at most `ReadLimits.whole`, or `most`, bytes."""
+    """The whole content of a regular file.
+
+    Args:
+        path: of the file.
+        most: bytes; None: `ReadLimits.whole`.
+        remedy: what to do about one that is too large.
+
+    Returns:
+        The content.
+    """
     return check_file(path, limits().whole if most is None else most, remedy).read_bytes()
 
 
 def text_of(path: Path | str, encoding: str = "utf-8", most: int | None = None) -> str:
-    """The same of a text, of at most `ReadLimits.text`, or `most`, bytes."""
+    """The same of a text, whose lines end in \\n.
+
+    Args:
+        path: of the file.
+        encoding: of the text.
+        most: bytes; None: `ReadLimits.text`.
+
+    Returns:
+        The text.
+    """
     content = bytes_of(path, limits().text if most is None else most, "expected a smaller file")
     return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
 
@@ -124,6 +144,33 @@ def json_of(path: Path | str) -> Any:
         RecursionError: it is too deep.
     """
     return json.loads(text_of(path))
+
+
+QUOTED = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""|' + r"'''.*?'''|" + r'"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'|#[^\n]*", re.DOTALL
+)
+"""Strings and comments of TOML."""
+DOTS = 40
+"""Names joined by dots in one key; Python's reader takes memory with the square of them."""
+
+
+def toml(text: str, **more: Any) -> dict[str, Any]:
+    """The content of a text in TOML.
+
+    Args:
+        text: of the file.
+        more: as `tomllib.loads` takes it.
+
+    Returns:
+        Its tables.
+
+    Raises:
+        ValueError: it is no TOML, or has a key without end.
+    """
+    bare = QUOTED.sub("q", text)
+    if max((part.count(".") for part in re.split(r"[,\n=]", bare)), default=0) > DOTS:
+        raise tomllib.TOMLDecodeError(f"a key is of more than {DOTS} names; expected one or two")
+    return tomllib.loads(text, **more)
 
 
 class Unpacking:
@@ -185,10 +232,11 @@ def inside(path: Path, folder: Path, by: str) -> Path:
     try:
         real, home = path.resolve(), folder.resolve()
     except (OSError, RuntimeError, ValueError):
-        raise InvalidValue(f"{by} includes {str(path)[:80]!r}, which is no path") from None
+        raise InvalidValue(f"{by} includes {str(path)[-80:]!r}, which is no path") from None
     if not limits().outside and not real.is_relative_to(home):
+        name = str(path.relative_to(folder) if path.is_relative_to(folder) else path)[:80]
         raise InvalidValue(
-            f"{by} includes {str(path)[:80]!r}, which is outside the model's folder; copy it there, or give"
+            f"{by} includes {name!r}, which is outside the model's folder; copy it there, or give"
             " --allow-outside (in Python: allow_outside=True) if you trust the model"
         )
     return path

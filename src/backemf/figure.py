@@ -203,6 +203,8 @@ class Table(Block):
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
+    filtered: bool = False
+    """Whether a reader may choose rows: `planetary kg<0.4`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,6 +101,10 @@ _MEANINGS = {
         "gearhead_fits_none": "a gearhead fits none of the motors",
         "nothing_feasible": "no combination of the parts does the task",
         "numbers_neglected": "numbers that nobody printed were left out, as was asked",
+        "supply_collapses": "the joints ask for more power than the supply can give at any voltage",
+        "supply_limited": "the supply is at its limit of current",
+        "supply_pumped": "what is braked drives the bus far above its supply, for nobody takes it",
+        "torque_missing": "joints do not get the torque that the motion takes",
         "rows_left_out": "rows of a table of parts contradict themselves and are left out",
     },
     "log": {
@@ -190,6 +194,7 @@ _MEANINGS = {
         "base_held": "the base floats in the model and is taken to be held still",
         "beyond_range": "a joint is recorded beyond its range",
         "calibrated_range": "a joint was calibrated over another range than its model's",
+        "command_beyond_profile": "commands ask for more than the firmware's profile, and are not fitted",
         "command_of_nobody": "a topic's elements have no names, and no joint follows them",
         "contact": "the robot touches something; those samples are not fitted",
         "fell": "most joints stand far from what was asked: the robot fell, or was off",

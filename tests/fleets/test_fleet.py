@@ -98,14 +98,16 @@ def test_what_is_done_is_not_done_again(line, fleet, tmp_path, monkeypatch):
     np.testing.assert_allclose(one[again], other[again], rtol=1e-9)
 
 
-def test_a_broken_log_fails_its_unit_alone(line, tmp_path):
+def test_a_unit_is_fitted_without_its_broken_log_and_says_so(line, tmp_path):
     logs = tmp_path / "logs"
     for name in ("unit-00001", "unit-00002"):
         shutil.copytree(line / "logs" / name, logs / name)
     whole = (logs / "unit-00002" / "rig1.json").read_text()
     (logs / "unit-00002" / "rig1.json").write_text(whole[: len(whole) // 2])
     made = fitted(line, tmp_path / "fleet", str(logs))
-    assert (made.status.fitted, made.status.failed) == (1, 1)
+    assert (made.status.fitted, made.status.failed, made.status.codes) == (2, 0, {"broken_log": 1})
+    rows = {row["unit"]: row for row in made.rows()}
+    assert {name: len(row["logs"]) for name, row in rows.items()} == {"unit-00001": 4, "unit-00002": 3}
     (said,) = kept.failures(made.folder)
     assert said.code == "broken_log"
     assert "unit-00002" in said.text
@@ -114,6 +116,17 @@ def test_a_broken_log_fails_its_unit_alone(line, tmp_path):
     (logs / "unit-00002" / "rig1.json").write_text(whole)
     mended = retry(made.folder, on="here")
     assert (mended.status.fitted, mended.status.failed, mended.status.left) == (2, 0, 0)
+    assert (mended.status.codes, {len(row["logs"]) for row in mended.rows()}) == ({}, {4})
+
+
+def test_a_unit_without_a_log_that_can_be_read_fails_alone(line, tmp_path):
+    logs = tmp_path / "logs"
+    for name in ("unit-00001", "unit-00002"):
+        shutil.copytree(line / "logs" / name, logs / name)
+    for path in (logs / "unit-00002").iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    made = fitted(line, tmp_path / "fleet", str(logs))
+    assert (made.status.fitted, made.status.failed, made.status.codes) == (1, 1, {"broken_log": 1})
 
 
 def test_a_folder_of_something_else_is_refused(line, fleet, tmp_path):

@@ -32,6 +32,8 @@ LOADED = (
 CPU, WALL, SPACE = 20, 60.0, 4 << 30
 """Where a copy is ended, far beyond what it may take: CPU time [s], time [s], address space [bytes]."""
 EXPORT = ("export", "{actuator}", "--to")
+LONGEST = 4000
+"""Letters of what may pass for a sentence, lists of names included."""
 WORDS: dict[str, tuple[str, ...]] = {
     "mapping": ("log", "{table}", "--map", "{file}"),
     "sheet": ("datasheet", "{file}"),
@@ -92,7 +94,9 @@ def in_copy(run: Any, kind: str, path: Path, beside: dict[str, str]) -> list[Any
             answer = in_shell(kind, path, beside) if run is None else attempt(run, path)
         except BaseException as error:
             answer = ("wrong", f"{type(error).__name__}: {error}"[:300])
-        os.write(writing, json.dumps(answer).encode()[:60000])
+        if len(answer[1]) > LONGEST:
+            answer = ("wrong", f"a sentence of {len(answer[1])} letters: {answer[1]}")
+        os.write(writing, json.dumps([answer[0], answer[1][:500]]).encode())
         os._exit(0)
     os.close(writing)
     last, used = time.monotonic() + WALL, None

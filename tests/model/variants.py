@@ -149,6 +149,21 @@ DRIVES = {
         ),
         {"position_target": 0.9, "supply": 11.0},
     ),
+    "firmware": (
+        be.drive.Servo(
+            firmware_gain=0.158,
+            proportional=16.0,
+            derivative=2.0,
+            firmware_derivative_gain=0.02,
+            derivative_filter=0.011,
+            supply=12.0,
+            slew=5.0,
+            acceleration=40.0,
+            deadband=0.002,
+            punch=0.01,
+        ),
+        {"position_target": 0.9},
+    ),
     "sampled-error-derivative": (
         be.drive.Servo(
             firmware_gain=0.158,

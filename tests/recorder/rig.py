@@ -28,13 +28,15 @@ PATIENCE = 60.0
 """What may take long on a busy machine [s]; nothing is measured with it."""
 
 
-def started(*words: str, **more: Any) -> subprocess.Popen[str]:
-    """A backemf command in a process of its own."""
-    env = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+def started(
+    *words: str, within: tuple[str, ...] = (), preload: str = "", **more: Any
+) -> subprocess.Popen[str]:
+    """A backemf command in a process of its own, `within` another program, with a library loaded first."""
+    env = {**os.environ, "PYTHONFAULTHANDLER": "1", **({"LD_PRELOAD": preload} if preload else {})}
     env |= {"PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
     if os.name == "posix":
         more["preexec_fn"] = _answering(more.get("preexec_fn"))
-    return subprocess.Popen([*BACKEMF, *words], stdout=subprocess.PIPE, text=True, env=env, **more)
+    return subprocess.Popen([*within, *BACKEMF, *words], stdout=subprocess.PIPE, text=True, env=env, **more)
 
 
 def _answering(then: Callable[[], None] | None) -> Callable[[], None]:

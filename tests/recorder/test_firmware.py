@@ -17,7 +17,8 @@ from backemf.kits.recorder.virtual.firmware import Device, advance_devices
 from backemf.kits.recorder.virtual.plants import Faults, VirtualPlant, VirtualRobot
 from backemf.kits.recorder.virtual.serial_line import FRAMINGS, SerialLine, crc
 from backemf.physics.bench import Pendulum
-from backemf.physics.profile import limit_error, nearest_count, profile_step, ramp_step
+from backemf.physics.maths import whole
+from backemf.physics.profile import limit_error, profile_step, ramp_step
 
 PARTS = {
     "feetech": ("sts3215-7.4v", "feetech-sts", 777),
@@ -486,7 +487,7 @@ def test_profiles_are_traced_by_jax():
         for traced, plain in zip(jax.jit(profile_step)(*numbers), profile_step(*numbers), strict=True):
             assert float(traced) == pytest.approx(float(plain), rel=1e-12)
         assert float(jax.jit(limit_error)(5.0, 2.0, 3.0, 0.1, 0.5)) == pytest.approx(1.7)
-        assert float(jax.jit(nearest_count)(-2.5)) == -2.0
+        assert float(jax.jit(whole)(-2.5)) == -2.0
     assert ramp_step(0.0, -5.0, 100.0, 0.01) == -1.0
     assert ramp_step(0.0, -5.0, None, 0.01) == -5.0
     assert limit_error(-5.0, 2.0, 3.0, 0.1, 0.5) == pytest.approx(-1.3)

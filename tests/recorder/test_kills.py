@@ -6,11 +6,13 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import backemf as be
@@ -18,6 +20,7 @@ from backemf.codec import plain
 from backemf.kits.recorder.reader import SLOT, RecordingJournal, lines
 from backemf.planning.motions import Motions
 
+from ..conftest import unavailable
 from .rig import BENCH, hold, started, tapped, torque, until, virtual
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
@@ -195,6 +198,85 @@ def test_a_full_disk_ends_it_and_is_said_in_the_log(servo, tmp_path):
     assert "the log cannot be written" in error
     assert "the log cannot be written" in lines(tmp_path / "hold.jsonl")[1]["reason"]
     assert whole(tmp_path / "hold.jsonl") > 50
+
+
+CRAMPED = 'mount -t tmpfs -o size=32k none "$0" && "$@"; code=$?; cp "$0"/*.jsonl "$0.kept"; exit $code'
+
+
+@pytest.mark.slow
+@linux
+def test_a_disk_without_room_ends_it_and_is_said_in_the_log(servo, tmp_path):
+    """A disk of 32 kB: what a system says there is another error than that of a bound on files."""
+    if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
+        pytest.skip("mounting a small disk is not allowed here")
+    small = tmp_path / "small"
+    small.mkdir()
+    hold(60.0).write(tmp_path / "plan.json")
+    words = ("--bus", "feetech", "--port", servo, "--motions", str(tmp_path / "plan.json"))
+    within = ("unshare", "-rm", "sh", "-c", CRAMPED, str(small))
+    process = started("record", *words, "-o", str(small), "--yes", stderr=subprocess.PIPE, within=within)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert torque(servo) == 0
+    assert "the log cannot be written: No space left on device" in error
+    log = tmp_path / "small.kept"
+    assert "the log cannot be written" in lines(log)[1]["reason"]
+    assert whole(log.rename(tmp_path / "kept.jsonl")) > 50
+
+
+CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <sys/time.h>
+/* the time of day goes back and forth by an hour every 50 ms */
+static long jump(void) {
+  int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+  struct timespec now; real(CLOCK_MONOTONIC, &now);
+  return (now.tv_nsec / 50000000) % 2 ? -3600 : 3600;
+}
+int clock_gettime(clockid_t which, struct timespec *now) {
+  int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+  int code = real(which, now);
+  if (which == CLOCK_REALTIME) now->tv_sec += jump();
+  return code;
+}
+time_t time(time_t *to) {
+  struct timespec now; clock_gettime(CLOCK_REALTIME, &now);
+  if (to) *to = now.tv_sec;
+  return now.tv_sec;
+}
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  struct timespec fine; clock_gettime(CLOCK_REALTIME, &fine);
+  now->tv_sec = fine.tv_sec; now->tv_usec = fine.tv_nsec / 1000;
+  return 0;
+}
+"""
+
+
+@linux
+def test_a_jump_of_the_time_of_day_changes_nothing(servo, tmp_path):
+    """Somebody sets the clock, or a network does: a recording, its guard and its times go on."""
+    if shutil.which("gcc") is None:
+        unavailable("gcc")
+    (tmp_path / "clock.c").write_text(CLOCK)
+    library = str(tmp_path / "clock.so")
+    words = ["gcc", "-shared", "-fPIC", "-O1", "-o", library, str(tmp_path / "clock.c"), "-ldl"]
+    subprocess.run(words, check=True)
+    environment = {**os.environ, "LD_PRELOAD": library}
+    asked = "import time; a = [(time.time(), time.sleep(0.01))[0] for _ in range(20)]; print(max(a) - min(a))"
+    seen = subprocess.run([sys.executable, "-c", asked], env=environment, capture_output=True, check=True)
+    assert float(seen.stdout) > 3000, "the clock jumps for whoever asks it"
+    hold(2.0).write(tmp_path / "plan.json")
+    words = ["--bus", "feetech", "--port", servo, "--motions", str(tmp_path / "plan.json")]
+    process = started("record", *words, "-o", str(tmp_path), "--yes", stderr=subprocess.PIPE, preload=library)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    assert torque(servo) == 0
+    (log,) = be.read(str(tmp_path / "hold.jsonl"))
+    assert log.time[0] >= 0.0
+    assert 1.5 < log.time[-1] < 2.5
+    assert np.all(np.diff(log.time) > 0)
 
 
 def test_a_pulled_port_ends_it_and_calls_for_help(tmp_path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import limits, text_of
+from ..bounds import limits, text_of, toml
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..options import option, options
@@ -440,7 +439,7 @@ def read_readings(path: Path | str) -> Mapping[str, Any]:
         if path.suffix.lower() == ".json":
             content = json.loads(text, parse_float=TypedNumber)
         else:
-            content = tomllib.loads(text, parse_float=TypedNumber)
+            content = toml(text, parse_float=TypedNumber)
     except FileNotFoundError:
         raise InvalidValue(f"there is no file {str(path)!r}; expected readings in TOML or JSON") from None
     except (OSError, ValueError, RecursionError) as error:

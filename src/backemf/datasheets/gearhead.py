@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import BackemfError, InvalidValue, MissingValue, UnknownName
+from ..files import list_in
 from ..physics.quantity import check_range, quantity
 from ..units import si
 from .datasheet import Datasheet, canonical
@@ -88,7 +89,7 @@ def gearhead_of(row: Mapping[str, Any], where: str) -> Gearhead:
         if given in ("", None):
             continue
         if name == "fits":
-            values[name] = tuple(given) if isinstance(given, list) else tuple(re.split(r"[;\s]+", given))
+            values[name] = tuple(list_in(given) or re.split(r"[;\s]+", str(given)))
         elif "unit" in (meta := _FIELDS[name].metadata):
             values[name] = si(str(given), meta["unit"], f"{key} in {where}")
         else:
@@ -100,6 +101,10 @@ def gearhead_of(row: Mapping[str, Any], where: str) -> Gearhead:
         return Gearhead(**{"source": where, **values})
     except InvalidValue as error:
         raise InvalidValue(f"{where}: {error}") from None
+
+
+RATIOS = {"ratio", "gear_ratio", "reduction"}
+"""A column that a table of gearheads has."""
 
 
 class PartsTable:
@@ -139,13 +144,14 @@ class PartsTable:
         if rows is None:
             self._add(Datasheet.parse(text, path.name), path.stem)
             return
-        for k, row in enumerate(rows if isinstance(rows, list) else [rows], 1):
+        for k, row in enumerate(list_in(rows) or [rows], 1):
             self.gearheads.append(gearhead_of(row, f"{path.name}, gearhead {k}"))
 
     def _read_csv(self, text: str, path: Path) -> None:
         head, *rows = [r for r in csv.reader(io.StringIO(text)) if any(map(str.strip, r))] or [[]]
         columns = [_column(title) for title in head]
-        if not rows or "name" not in (name for name, _ in columns):
+        titles = {name for name, _ in columns}
+        if not rows or "name" not in titles:
             raise InvalidValue(
                 f"{path} has no parts; expected a line of titles with 'name', and a line for each part"
             )
@@ -158,8 +164,7 @@ class PartsTable:
             given = {n: _cell(c, unit) for (n, unit), c in zip(columns, cells, strict=True) if c.strip()}
             where = f"{path.name}, line {k}"
             sort = given.get("kind", given.get("type", "")).lower()
-            has_ratio = {"ratio", "gear_ratio", "reduction"} & {*given}
-            if sort in GEARED or (has_ratio and not {"voltage", "resistance", "torque_constant"} & {*given}):
+            if sort in GEARED or (RATIOS & titles and not {"voltage", "resistance"} & {*given}):
                 self.gearheads.append(gearhead_of(given, where))
             else:
                 self._add_motor(given, where)

@@ -21,6 +21,8 @@ DEFAULT_CONTROL = {"servo": "position", "actuator": "impedance"}
 VOLTS = ("volts_per_radian", "volts_per_radian_second", "volt_seconds_per_radian")
 """Gains of a position law in volts."""
 ALWAYS = ("duty_limit", "voltage_limit")
+SHAPED = {"deadband": "deadband", "punch": "punch", "target_rate": "slew", "sampling_period": "period"}
+"""What firmware does to goals and errors of a position -> what the drive calls it."""
 USES: dict[str, tuple[str, ...]] = {
     "voltage": ALWAYS,
     "current": (*ALWAYS, "torque_bandwidth"),
@@ -29,9 +31,9 @@ USES: dict[str, tuple[str, ...]] = {
     "registers": (
         *ALWAYS,
         *("error_gain", "proportional", "integral", "integral_gain", "derivative", "derivative_gain"),
-        *("derivative_filter", "deadband", "target_rate", "sampling_period"),
+        *("derivative_filter", "duty_step", *SHAPED),
     ),
-    "volts": (*ALWAYS, *VOLTS, "integral_limit", "deadband", "target_rate", "sampling_period"),
+    "volts": (*ALWAYS, *VOLTS, "integral_limit", *SHAPED),
     "impedance": (*ALWAYS, "stiffness", "damping", "torque_bandwidth", "sampling_period"),
     "assumed": ALWAYS,
 }
@@ -76,8 +78,7 @@ def drive_of(sheet: Datasheet, V: float, control: str | None, motor: Motor, gear
     common: dict[str, Any] = {"supply": V, **{name: f.get(name) for name in ALWAYS}}
     rate = f.get("torque_bandwidth")
     bandwidth: dict[str, Any] = {} if rate is None else {"bandwidth": 2.0 * math.pi * rate}
-    position: dict[str, Any] = {"deadband": f.get("deadband"), "slew": f.get("target_rate")}
-    position["period"] = f.get("sampling_period")
+    position: dict[str, Any] = {ours: f.get(name) for name, ours in SHAPED.items()}
     if law == "voltage":
         return drives.Voltage(**common)
     if law == "current":
@@ -95,6 +96,7 @@ def drive_of(sheet: Datasheet, V: float, control: str | None, motor: Motor, gear
         return drives.Servo(
             firmware_gain=f["error_gain"],
             proportional=f["proportional"],
+            duty_step=f.get("duty_step"),
             **position,
             **common,
             **_registers(f),

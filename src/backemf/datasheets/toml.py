@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ..bounds import toml
 from ..errors import BackemfError, UnknownName
 from ..files import list_in, table_in
 from ..physics.maths import is_number
@@ -47,7 +47,7 @@ class _Reader:
     def __init__(self, text: str, name: str):
         self.text, self.name = text, name
         try:
-            self.toml = tomllib.loads(text)
+            self.toml = toml(text)
         except (ValueError, RecursionError) as error:  # a TOMLDecodeError, or an integer without end
             raise DatasheetError(f"{name}: not a TOML file: {error}") from None
 

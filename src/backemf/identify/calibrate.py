@@ -31,10 +31,8 @@ from .parameters import OPEN, FreeParameters
 from .problem import Problem, problem
 from .uncertainty import LogEffects, Uncertainty, inverse, uncertainty
 
-MEMBERS = 32
+MEMBERS = 24
 """Draws that bands are made of."""
-JUDGED = 20
-"""Of them, those that a recording which was left out is held against."""
 FEWEST_RECORDINGS = 3
 """Recordings from which on they are compared with each other; fewer are cut into stretches."""
 FEWEST_STRETCHES, MOST_STRETCHES = 4, 12
@@ -52,12 +50,12 @@ WIDEST = 2.0
 NEARER = 0.7
 """By which a draw that leaves more is drawn towards the fit."""
 FEW_STEPS = 8
-"""Of the search without some logs, where one step does not do."""
+"""Of the search without some logs, where one step does not do; half as many where recordings are many."""
 FEW_RECORDINGS = 6
 """Up to which each is a good part of what is known: without it the optimum is farther off than one step."""
 FREEDOM = 4.0
-"""Degrees that each recording left out adds to what they tell of the size of errors. Their mean squares differ
-by half of themselves (relative variance, the median over 21 ways of halving the five sets of
+"""Degrees that each recording left out adds to what they tell of the size of errors. Mean squares differ
+by half of themselves (relative variance, the median over 34 ways of halving the five sets of
 `benchmarks/bands.py`), and 2 / 0.5 of Satterthwaite's make 4."""
 HANGING = "bench.hanging"
 
@@ -135,9 +133,10 @@ class NextRecording:
         gone = set(places)
         rest, kept = part_of(self.p, [k for k in range(len(self.p.logs)) if k not in gone])
         here, there = (_cost(rest, y[kept], self.robust) for y in (self.x, x))
-        if not there <= here or len(set(self.units)) <= FEW_RECORDINGS:
-            begin = x if there <= here else self.x
-            x[kept] = levenberg_marquardt(rest, begin[kept], most=FEW_STEPS, robust=self.robust).x
+        few = len(set(self.units)) <= FEW_RECORDINGS
+        if few or not there <= here:
+            begin, most = x if there <= here else self.x, FEW_STEPS if few else FEW_STEPS // 2
+            x[kept] = levenberg_marquardt(rest, begin[kept], most=most, robust=self.robust).x
         self.optima[tuple(places)] = x
         return x
 
@@ -192,31 +191,29 @@ def _cost(p: Problem, x: np.ndarray, robust: float) -> float:
 
 
 def shares_of(one: NextRecording, moved: np.ndarray) -> np.ndarray:
-    """How far each draw may go so that it still follows the fitted recordings, all with the fit's delay."""
-    one.p.rows_of(one.x)
-    most = WIDEST * _rms_by_joint(one.p, one.x[None])[0]
-    shares = np.ones(len(moved))
-    while True:
-        rms = _rms_by_joint(one.p, one.x + shares[:, None] * moved)
-        wild = ~(rms <= most).all(axis=1) & (shares > 1e-3)
-        if not wild.any():
-            return shares
-        shares[wild] *= NEARER
+    """How far each draw may go so that it still follows the fitted recordings."""
+    most = {joint: WIDEST * rms for joint, rms in _rms_by_joint(one.p, one.x).items()}
+    shares = []
+    for move in moved:
+        share = 1.0
+        while share > 1e-3:
+            rms = _rms_by_joint(one.p, one.p.free.inside(one.x + share * move))
+            if all(rms[joint] <= most[joint] for joint in most):
+                break
+            share *= NEARER
+        shares.append(share)
+    return np.array(shares)
 
 
-def _rms_by_joint(p: Problem, X: np.ndarray) -> np.ndarray:
-    """(draws, joints): root mean square of the errors on the fitted recordings; NaN where a simulation runs
-    away."""
-    P = np.stack([p.parameters_of(p.free.inside(x))[p.log_of] for x in X])
-    S = np.broadcast_to(p.S, (len(X), *p.S.shape))
-    only_position = np.array([float(name == "position") for name in p.outputs])
-    half_squares = p.kernels.cost(P, S, p.batch, p.substeps, p.measured, only_position)
-    found = []
+def _rms_by_joint(p: Problem, x: np.ndarray) -> dict[str, float]:
+    """Root mean square of the errors on the fitted recordings; infinite where a simulation runs away."""
+    errors, found = p.position_errors(x), {}
     for joint in p.joints:
-        places = p.places_of(joint)
-        n = sum(int(np.isfinite(p.logs[k].measured[p.logs[k].samples, 0]).sum()) for k in places)
-        found.append(np.sqrt(2.0 * half_squares[:, np.isin(p.log_of, places)].sum(axis=1) / max(n, 1)))
-    return np.stack(found, axis=1)
+        each = np.concatenate([errors[k] for k in p.places_of(joint)])
+        measured = np.concatenate([p.logs[k].measured[p.logs[k].samples, 0] for k in p.places_of(joint)])
+        square = np.where(np.isfinite(measured), each, 0.0) ** 2
+        found[joint] = float(np.sqrt(np.mean(square))) if np.isfinite(square).all() else math.inf
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +253,7 @@ def leave_out(
     x, moved = _hang_anew(one, x, moved, gone, seed)
     part, kept = part_of(p, places)
     middle = part.position_errors(part.free.inside(x[kept]))
-    runs = [part.predictions(part.free.inside((x + move)[kept])) for move in moved[:JUDGED]]
+    runs = [part.predictions(part.free.inside((x + move)[kept])) for move in moved]
     floor = floor_of(p, unexplained, others)
     errors, deviation = [], []
     for k, error in enumerate(middle):

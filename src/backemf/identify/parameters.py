@@ -12,6 +12,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,11 @@ OPEN = 0.7
 """Share of its prior's width that an undetermined parameter still has after the data."""
 ABSENT = 2e-3
 """Size at which a play or a dead band starts that the actuator does not have [rad or m]."""
+DERIVATIVE_FILTER = 0.01
+"""Time over which a change of the setpoint acts on a firmware's D, where the sheet does not say [s]: between
+a sample of a fast bus and one of a slow one, which logs tell hardly apart."""
+RISE = 0.05
+"""Time in which a profile that the actuator does not have reaches its greatest speed at the start [s]."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 
@@ -269,7 +275,9 @@ def _parameter(
     _check_bounds(path, bound, start, may_start_outside=signed is not None)
     knee: float | None = None
     if signed is not None:
+        least = actuator.traits(path)["least"]
         low, high = bound or (start - 10 * signed, start + 10 * signed)
+        low, high = low if least is None else max(low, least), high if most is None else min(high, most)
         prior = stated or (start, signed)
     else:
         base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path) or 0.0
@@ -371,7 +379,9 @@ def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
     smallest = {
         "friction.asymmetry": {"asymmetry": 0.0},
         "drive.deadband": {"deadband": ABSENT},
+        "drive.punch": {"punch": ABSENT},
         "drive.slew": {"slew": at.speed},
+        "drive.acceleration": {"acceleration": at.speed / RISE},
         "gearbox.backlash": {"backlash": ABSENT, "contact_stiffness": at.torque / ABSENT},
     }
     for path in paths:
@@ -399,6 +409,29 @@ def sheet_or_numbers(
 ) -> tuple[Datasheet | None, Mapping[str, tuple[float, float]]]:
     """What a prior is: a datasheet, or path -> (value, standard error)."""
     return (prior, {}) if isinstance(prior, Datasheet) else (None, prior or {})
+
+
+def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
+    """With the D register that a sheet says the firmware has, where nobody measured what one count does.
+
+    Args:
+        actuator: where a fit starts.
+        prior: a datasheet, or anything else that is believed.
+
+    Returns:
+        The actuator, and the paths of the numbers that tell such registers.
+    """
+    drive, (sheet, _) = actuator.drive, sheet_or_numbers(prior)
+    if sheet is None or "drive.proportional" not in actuator.parameters:
+        return actuator, []
+    printed = sheet.firmware.get("derivative")
+    if printed is None or not printed.value or "drive.derivative" in actuator.parameters:
+        return actuator, []
+    stated = sheet.firmware.get("derivative_filter")
+    unknown = {"derivative": printed.value, "firmware_derivative_gain": 0.0}
+    unknown |= {"derivative_filter": DERIVATIVE_FILTER if stated is None else stated.value}
+    drive = replace(drive, **unknown)
+    return replace(actuator, drive=drive), ["drive.firmware_derivative_gain"]
 
 
 def priors(

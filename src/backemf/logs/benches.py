@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .. import store
-from ..bounds import limits, text_of
+from ..bounds import limits, text_of, toml
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..physics.bench import BENCHES, Bench
 from ..physics.maths import is_number
@@ -49,7 +48,7 @@ def bench_file(path: Path) -> Bench:
     if path.suffix.lower() == ".json":
         return store.read(path, Bench)
     try:
-        content = tomllib.loads(text_of(path, "utf-8-sig", limits().short))
+        content = toml(text_of(path, "utf-8-sig", limits().short))
     except (OSError, ValueError) as error:
         raise InvalidValue(f"{path} cannot be read as TOML: {error}") from None
     name = str(content.pop("bench", ""))

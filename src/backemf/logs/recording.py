@@ -24,8 +24,19 @@ MUST_TELL = "?"
 """
 
 
+LONGEST = 3000
+"""Letters of an error; a file may have a million names, or one of a million letters."""
+
+
 class ReadError(BackemfError, ValueError):
     """A recording that cannot be read: which file, where in it, and why."""
+
+    def __init__(self, text: str):
+        """Args:
+        text: the sentence, whose middle goes where it is too long.
+        """
+        half = LONGEST // 2
+        super().__init__(text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +220,10 @@ def check_table(rows: int, columns: int) -> None:
         raise TooLarge(f"{size}; {SHORTER}, or leave columns out")
 
 
+EMPTY = 10_000
+"""Entries without a number after which nobody looks further."""
+
+
 class Columns:
     """Rows that arrive one after another, kept as columns of floats;
     a key that a row lacks is NaN there, and counted."""
@@ -226,6 +241,8 @@ class Columns:
         self._put("", row, -1)
         self.n += 1
         check_table(self.n, len(self.columns))
+        if self.n == EMPTY and not self.columns:
+            raise ReadError(f"the first {EMPTY} entries hold no number")
 
     def _put(self, name: str, value: Any, depth: int) -> None:
         if isinstance(value, dict | list):

@@ -244,9 +244,9 @@ def _controller(
 def _dropped_paths(actuator: Actuator) -> list[str]:
     """What no dcmotor has of a drive."""
     drive, own = actuator.drive, actuator.parameters
-    dropped = [path for path in ("drive.delay", "drive.deadband", "drive.period") if own.get(path)]
+    dropped = [path for path in ("drive.delay", "drive.period") if own.get(path)]
     dropped += ["drive.freeze_when_saturated"] if drive.freezes else []
-    dropped += [f"drive.{name}" for name in drive.without_push]
+    dropped += [f"drive.{name}" for name in (*drive.without_firmware, *drive.without_push)]
     return [*dropped, *(["drive.bandwidth"] if current_loop(actuator) else [])]
 
 

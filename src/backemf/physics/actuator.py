@@ -102,8 +102,7 @@ class Actuator(q_.Part):
         names += self.friction.bristles
         if self.drive.has_integral:
             names.append("integral")
-        if self.drive.slew is not None:
-            names.append("setpoint")
+        names += self.drive.setpoint_states
         if self.drive.setpoint_lag is not None:
             names.append("lagged_setpoint")
         names += self.drive.memory
@@ -136,12 +135,12 @@ class Actuator(q_.Part):
     ) -> None:
         """Put what the drive follows at first into a state, where it is not given."""
         drive = self.drive
-        if drive.slew is not None and "setpoint" not in given and drive.error_of == "position":
+        if drive.setpoint_states and "setpoint" not in given and drive.error_of == "position":
             start["setpoint"] = start["position"]
         if drive.setpoint_lag is not None and "lagged_setpoint" not in given:
             before = start.get("setpoint", start["position"])
-            known = drive.target in (asked or {})
-            start["lagged_setpoint"] = drive.setpoint(asked, before, 0.0) if asked and known else before
+            known = not drive.setpoint_states and drive.target in (asked or {})
+            start["lagged_setpoint"] = drive.setpoint(asked, start, 0.0) if asked and known else before
 
     def at_ratio(self, ratio: float = 1.0) -> Actuator:
         """The same at the output, written for gears of another ratio: its motors as one, turned into a slower
@@ -189,6 +188,8 @@ class Electrical(NamedTuple):
     """What the law asks for where it looks."""
     sample: Sample | None
     """Where it looks, if it has a period."""
+    setpoint_rate: Scalar
+    """Of a setpoint on a profile, at the end."""
 
 
 class Loads(NamedTuple):
@@ -249,7 +250,7 @@ def electrical_over(
     """Drive and winding over h seconds of a motion, with the drive's integral x in the middle of it."""
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
     T, i = winding_temperature(actuator, state), state.get("current", 0.0)
-    u = drive.setpoint(inputs, state.get("setpoint"), h)
+    u, climb = drive.setpoint_over(inputs, state, h)
     w_r, sample = gearbox.rotor_speed(m.w_rotor), None
     if drive.period is not None:
         sample = drive.sample(state, inputs, motion_now(state).seen_by(drive), h)
@@ -267,7 +268,7 @@ def electrical_over(
         current = CurrentOver(*(0.0 * c for c in current))
     elif enabled is not None and drive.disabled == "open":
         current = CurrentOver(*(where(enabled > 0.5, c, 0.0) for c in current))
-    return Electrical(u, v, current, motor.torque_at(current.mean, T), lagged, asked, sample)
+    return Electrical(u, v, current, motor.torque_at(current.mean, T), lagged, asked, sample, climb)
 
 
 def motion_over(state: State, w: Scalar, rotor: Scalar | None, h: Scalar) -> MeanMotion:
@@ -333,7 +334,7 @@ def over(
 
 def integrand(drive: Drive, state: State, inputs: Inputs, m: MeanMotion, h: Scalar) -> Scalar:
     """What the drive's integrator integrates: the error of position or velocity, as its sensor sees it."""
-    u = drive.mean_setpoint(state, drive.setpoint(inputs, state.get("setpoint"), h))
+    u = drive.mean_setpoint(state, drive.setpoint(inputs, state, h))
     q, w = m.seen_by(drive)
     return u - q if drive.error_of == "position" else u - w
 
@@ -352,8 +353,8 @@ def _hidden_states(
             error = sample.setpoint - (sample.position if drive.error_of == "position" else sample.velocity)
             summed = drive.integrate(x, error, forwards, inputs, q_.present(drive.period))
             after["integral"] = where(sample.due, summed, x)
-    if drive.slew is not None:
-        after["setpoint"] = e.setpoint
+    profile = zip(drive.setpoint_states, (e.setpoint, e.setpoint_rate), strict=False)
+    after.update(profile)
     if drive.setpoint_lag is not None:
         after["lagged_setpoint"] = e.lagged_setpoint
     if sample is not None:
@@ -450,7 +451,7 @@ def signals(actuator: Actuator, state: State, inputs: Inputs) -> dict[str, Scala
     motor, gearbox, drive = actuator.motor, actuator.gearbox, actuator.drive
     m = motion_now(state)
     T = winding_temperature(actuator, state)
-    u = state["setpoint"] if drive.slew is not None else drive.setpoint(inputs, None, 0.0)
+    u = state["setpoint"] if drive.setpoint_states else drive.setpoint(inputs, state, 0.0)
     w_r = gearbox.rotor_speed(m.w_rotor)
     x, known = state.get("integral", 0.0), state.get("current", 0.0)
     rate, _ = drive.setpoint_rate(state, u, 0.0)

@@ -168,6 +168,7 @@ class Elevator(Bench):
         return m if self.drum_radius is None else m * self.drum_radius * self.drum_radius
 
     def weight(self) -> Scalar:
+        """What it must be held with [N m, or N on a linear axis]."""
         F = (self.mass - self.counterweight) * self.gravity
         F = F if self.incline is None else F * sin(self.incline)
         return F if self.drum_radius is None else F * self.drum_radius

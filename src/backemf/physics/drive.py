@@ -19,10 +19,12 @@ from .law import (
     Loop as Loop,
     Sample as Sample,
 )
-from .maths import Scalar, clip, maximum, minimum, where
+from .maths import Scalar, clip, maximum, minimum, where, whole
 from .quantity import check_derived, part, present, quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .gearbox import Gearbox
     from .motor import Motor
 
@@ -91,7 +93,12 @@ class Regulator(Drive):
     freeze_when_saturated: bool = False
     """Stop integrating while the voltage is at its limit and the error would push it further."""
     deadband: float | None = quantity("command", "e_0", default=None, least=0, zero_is_absent=True)
-    """Errors up to this size count as zero; larger ones are reduced by it."""
+    """Errors up to this size count as zero; larger ones are reduced by it, where there is no punch."""
+    punch: float | None = quantity("command", "e_p", default=None, least=0)
+    """Added to every error beyond the dead band, as a start-up duty is. Absent: the dead band is taken off
+    instead."""
+    count: float | None = quantity("command", "c", default=None, above=0)
+    """One count of the encoder, in which goal and position are whole. Absent: they are not rounded."""
     integral_gain: ClassVar[str] = ""
     """Name of the field that switches the integral on."""
 
@@ -112,11 +119,19 @@ class Regulator(Drive):
         return self.has_integral and self.freeze_when_saturated
 
     def error(self, e: Scalar) -> Scalar:
-        """An error with its dead band taken off."""
-        if self.deadband is None:
+        """An error as the law takes it: nothing in the dead band, behind it with the punch."""
+        if self.deadband is None and self.punch is None:
             return e
-        e_0 = self.deadband
-        return where(e > e_0, e - e_0, where(e < -e_0, e + e_0, 0.0))
+        e_0 = 0.0 if self.deadband is None else self.deadband
+        jump = -e_0 if self.punch is None else self.punch
+        return where(e > e_0, e + jump, where(e < -e_0, e - jump, 0.0))
+
+    def error_seen(self, seen: ControllerState) -> Scalar:
+        """The error of a position, between the whole counts that the firmware sees."""
+        u, q, c = seen.setpoint, seen.position, self.count
+        if c is not None:
+            u, q = c * whole(u / c), c * whole(q / c)
+        return self.error(u - q)
 
     def terminal_voltage(
         self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
@@ -164,7 +179,7 @@ class Position(Regulator):
         return self.volt_seconds_per_radian is not None
 
     def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
-        v = self.volts_per_radian * self.error(seen.setpoint - seen.position)
+        v = self.volts_per_radian * self.error_seen(seen)
         if self.volts_per_radian_second is not None:
             v = v + self.volts_per_radian_second * seen.integral
         if self.volt_seconds_per_radian is not None:
@@ -194,6 +209,8 @@ class Servo(Regulator):
     firmware_derivative_gain: float | None = quantity(
         "s/rad", "H_D", default=None, least=0, start=lambda size: 1e-3
     )
+    duty_step: float | None = quantity("1", "d_1", default=None, above=0, most=1)
+    """Smallest change of the duty. Absent: it is not rounded."""
     derivative_filter: float | None = quantity("s", "T_f", default=None, above=0)
     """Time over which the push of a setpoint's change is spread. Absent: D acts on the motion alone."""
 
@@ -244,13 +261,13 @@ class Servo(Regulator):
         return self.derivative is not None
 
     def effort(self, inputs: Inputs, seen: ControllerState) -> Scalar:
-        duty = self.firmware_gain * self.proportional * self.error(seen.setpoint - seen.position)
+        duty = self.firmware_gain * self.proportional * self.error_seen(seen)
         if self.integral is not None:
             duty = duty + present(self.firmware_integral_gain) * self.integral * seen.integral
         if self.derivative is not None:
             rate = seen.setpoint_rate - seen.velocity
             duty = duty + present(self.firmware_derivative_gain) * self.derivative * rate
-        return duty
+        return duty if self.duty_step is None else self.duty_step * whole(duty / self.duty_step)
 
     def terminal_voltage(
         self, motor: Motor, gearbox: Gearbox, inputs: Inputs, seen: ControllerState, effort: Scalar
@@ -339,8 +356,8 @@ class Impedance(Regulator):
         k_p, k_d = self.newton_metres_per_radian, self.newton_metre_seconds_per_radian
         return Loop("position", "N m", k_p, k_i, k_d)
 
-    def setpoint(self, inputs: Inputs, previous: Scalar | None, h: Scalar) -> Scalar:
-        return Drive.setpoint(self, inputs, previous, h) if self.target in inputs else 0.0
+    def setpoint_over(self, inputs: Inputs, state: Mapping[str, Scalar], h: Scalar) -> tuple[Scalar, Scalar]:
+        return Drive.setpoint_over(self, inputs, state, h) if self.target in inputs else (0.0, 0.0)
 
     @property
     def needs_velocity(self) -> bool:
@@ -352,7 +369,7 @@ class Impedance(Regulator):
         k_d = inputs.get("newton_metre_seconds_per_radian", self.newton_metre_seconds_per_radian)
         tau = k_d * (inputs.get("velocity_target", 0.0) - seen.velocity) + inputs.get("torque_target", 0.0)
         if self.target in inputs:
-            tau = tau + k_p * self.error(seen.setpoint - seen.position)
+            tau = tau + k_p * self.error_seen(seen)
         k_i = self.newton_metres_per_radian_second
         return tau if k_i is None else tau + k_i * seen.integral
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ..errors import InvalidValue, MissingValue
 from .maths import Scalar, clip, is_whole, maximum, mean_decay, mean_rise, minimum, where
+from .profile import profile_step
 from .quantity import Part, part, present, quantity
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ Inputs = Mapping[str, Scalar]
 TIE = 0.02
 """Share of a time step by which a sampling instant may miss the step's start and still be there: clocks that
 differ by less are one clock, and a target that changes as the law looks is seen as new."""
+FIRMWARE = ("acceleration", "deadband", "punch", "count", "duty_step")
+"""Numbers of a drive that only firmware has."""
 MOST_PERIODS = 16
 """Longest difference of positions that a law's velocity is taken over [periods]."""
 
@@ -98,6 +101,8 @@ class Drive(Part):
     command_high: float | None = quantity("command", "u_max", default=None, over="command_low")
     slew: float | None = quantity("command/s", "s", default=None, above=0)
     """Greatest rate of the setpoint."""
+    acceleration: float | None = quantity("command/s^2", "a_u", default=None, above=0)
+    """Greatest change of that rate: the setpoint speeds up, and brakes so as to stop at the command."""
     delay: float | None = quantity("s", "t_d", default=None, least=0)
     """From command to effect; it need not be a whole number of samples."""
     period: float | None = quantity("s", "T_s", default=None, above=0)
@@ -180,6 +185,11 @@ class Drive(Part):
         return {}
 
     @property
+    def without_firmware(self) -> dict[str, None]:
+        """The changes that leave the bare law: what its firmware does to commands, errors and duties."""
+        return {name: None for name in FIRMWARE if getattr(self, name, None) is not None}
+
+    @property
     def needs_velocity(self) -> bool:
         """Whether its law looks at a velocity."""
         return False
@@ -222,26 +232,40 @@ class Drive(Part):
         ceiling = self.ceiling(inputs)
         return v if ceiling is None else clip(v, -ceiling, ceiling)
 
-    def setpoint(self, inputs: Inputs, previous: Scalar | None, h: Scalar) -> Scalar:
-        """The command after its limits and its slew.
+    @property
+    def setpoint_states(self) -> tuple[str, ...]:
+        """States of a setpoint that follows the command by a profile."""
+        if self.acceleration is not None:
+            return ("setpoint", "setpoint_velocity")
+        return () if self.slew is None else ("setpoint",)
+
+    def setpoint_over(self, inputs: Inputs, state: Mapping[str, Scalar], h: Scalar) -> tuple[Scalar, Scalar]:
+        """The command after its limits and its profile.
 
         Args:
             inputs: what is asked.
-            previous: the setpoint before; needed with a slew.
+            state: with its own states, as they were.
             h: seconds since then.
 
         Returns:
-            In the command's own unit.
+            (setpoint, its rate), in the command's own unit; the rate is 0 where nothing remembers it.
         """
         u = inputs[self.target] if self.target else 0.0
         if self.command_low is not None:
             u = maximum(u, self.command_low)
         if self.command_high is not None:
             u = minimum(u, self.command_high)
-        if self.slew is None:
-            return u
-        before = present(previous)
-        return clip(u, before - self.slew * h, before + self.slew * h)
+        if not self.setpoint_states:
+            return u, 0.0
+        before = state["setpoint"]
+        if self.acceleration is not None:
+            return profile_step(before, state["setpoint_velocity"], u, self.slew, self.acceleration, h)
+        most = present(self.slew) * h
+        return clip(u, before - most, before + most), 0.0
+
+    def setpoint(self, inputs: Inputs, state: Mapping[str, Scalar], h: Scalar) -> Scalar:
+        """What the law follows after h seconds, as `setpoint_over` says."""
+        return self.setpoint_over(inputs, state, h)[0]
 
     def sample(
         self,
@@ -268,8 +292,8 @@ class Drive(Part):
         (q, w), T, wait, memory = motion, present(self.period), state["until_sample"], self.memory[2:]
         tie = TIE * h if tie is None else tie
         share = where(wait < tie, 0.0, minimum(wait / h, 1.0))
-        u = self.setpoint(inputs, state.get("setpoint"), h)
-        if self.slew is not None:
+        u = self.setpoint(inputs, state, h)
+        if self.setpoint_states:
             u = state["setpoint"] + share * (u - state["setpoint"])
         if memory:  # what its positions say, the last of them now
             seen = (state[memory[-1]] + share * h * w) / (len(memory) * T)
@@ -325,8 +349,8 @@ class Drive(Part):
         return effort
 
     def mean_setpoint(self, state: Mapping[str, Scalar], u: Scalar) -> Scalar:
-        """The setpoint in the middle of an interval that ends with u: under a slew it ramps."""
-        return u if self.slew is None else 0.5 * (state["setpoint"] + u)
+        """The setpoint in the middle of an interval that ends with u: on a profile it ramps."""
+        return 0.5 * (state["setpoint"] + u) if self.setpoint_states else u
 
     def setpoint_rate(
         self, state: Mapping[str, Scalar], u: Scalar, h: Scalar, sample: Sample | None = None
@@ -352,7 +376,7 @@ class Drive(Part):
             T = maximum(present(self.period), h)
             rate = (sample.setpoint - y) * mean_decay(T / T_f) / T_f
             return rate, where(sample.due, y + T * rate, y)
-        if self.slew is None:
+        if not self.setpoint_states:
             rate = (u - y) * mean_decay(h / T_f) / T_f
         else:  # it ramps
             before = state["setpoint"]

@@ -67,6 +67,13 @@ def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return minimum(maximum(x, low), high)
 
 
+def whole(x: Scalar) -> Scalar:
+    """The whole number nearest to x; a half goes up. Its derivative is that of x, as over many counts."""
+    jax = sys.modules.get("jax")
+    steps = floor(x + 0.5) - x
+    return x + (jax.lax.stop_gradient(steps) if jax is not None and isinstance(x, jax.Array) else steps)
+
+
 def side(x: Scalar) -> Scalar:
     """+1 for x >= 0, else -1. Unlike sign(x) it never vanishes, so a derivative at rest survives."""
     return where(x >= 0, 1.0, -1.0)

@@ -7,15 +7,10 @@ radians. `h` is the time since the step before [s].
 
 from __future__ import annotations
 
-from .maths import Scalar, absolute, clip, floor, maximum, where
+from .maths import Scalar, absolute, clip, maximum, where
 
 ONE = 1.0 + 1e-6
 """Leaves room for rounding."""
-
-
-def nearest_count(x: Scalar) -> Scalar:
-    """The whole number nearest to x; a half goes up."""
-    return floor(x + 0.5)
 
 
 def ramp_step(velocity: Scalar, goal: Scalar, acceleration: Scalar | None, h: Scalar) -> Scalar:
@@ -65,7 +60,8 @@ def profile_step(
         return position + v * h, where(v * h == e, 0.0, v)
     forwards = where(e < 0.0, -1.0, 1.0)
     before = forwards * velocity
-    inside = maximum(h * h / 4.0 + 2.0 * (absolute(e) - before * h / 2.0) / acceleration, 0.0)
+    least = 1e-12 * h * h  # a root of 0 has no derivative
+    inside = maximum(h * h / 4.0 + 2.0 * (absolute(e) - before * h / 2.0) / acceleration, least)
     most = acceleration * (inside**0.5 - h / 2.0)
     if speed is not None:
         most = clip(most, -speed, speed)
@@ -73,7 +69,7 @@ def profile_step(
     after = position + forwards * h * (before + v) / 2.0
     # in the last step before it stands, no further from its goal than it brakes in one
     slow, close = ONE * acceleration * h, ONE * acceleration * h * h / 2.0
-    there = (absolute(e) <= close) & (before >= 0.0) & (before <= slow)
+    there = maximum(absolute(e) - close, maximum(-before, before - slow)) <= 0.0
     return where(there, goal, after), where(there, 0.0, forwards * v)
 
 

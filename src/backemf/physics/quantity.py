@@ -190,7 +190,13 @@ def _check_fields(self: Any) -> None:
 
 
 def check_range(name: str, value: float, meta: Mapping[str, Any]) -> None:
-    """Raise if a number is not finite or outside the range its field allows."""
+    """Raise if a number is not finite or outside the range its field allows.
+
+    Args:
+        name: of the number, for the error.
+        value: it, in its field's unit.
+        meta: what the field says of it.
+    """
     unit, above, least, most = meta["unit"], meta["above"], meta["least"], meta["most"]
     given = f"{name} is {value:g}" + (f" {unit}" if unit != "1" else "")
     if not math.isfinite(value):

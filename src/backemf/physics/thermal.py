@@ -80,6 +80,9 @@ class Heat(Part):
             time: of samples [s].
             winding: its temperature at them [degC].
             name: of the joint, where there are several.
+
+        Returns:
+            `too_hot`, or nothing.
         """
         limit = self.max_temperature
         above = np.flatnonzero(winding > limit) if limit is not None else np.zeros(0, int)
@@ -252,8 +255,17 @@ class CycleHeat(NamedTuple):
         return np.where(left <= 0, np.inf, self.ambient + rise)
 
     def stretch(self, square: np.ndarray, iron: np.ndarray, h: float) -> tuple[Any, Any]:
-        """(E, d): temperatures over the ambient after h seconds at a current are E x + d, exactly: resistance
-        is linear in temperature, so two nodes are a linear system."""
+        """What a while at a current does, exactly: resistance is linear in temperature, so two nodes are a
+        linear system.
+
+        Args:
+            square: square of the current [A^2].
+            iron: heat of the iron [W].
+            h: for so long [s].
+
+        Returns:
+            (E, d): temperatures over the ambient become E x + d.
+        """
         a, d = (self.alpha * self.R * square - 1.0 / self.R_1) / self.C_1, -(1 / self.R_1 + 1 / self.R_2)
         b, c, d = 1.0 / (self.R_1 * self.C_1), 1.0 / (self.R_1 * self.C_2), d / self.C_2
         middle, half = 0.5 * (a + d), np.sqrt(0.25 * (a - d) ** 2 + b * c)

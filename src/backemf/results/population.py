@@ -19,6 +19,8 @@ from ..statistics import Coordinate
 from ..tables import NotebookDisplay, Overview, interval, number, table
 from .spread import Paths, Spread
 
+MEMBERS = 64
+"""Units that a training file draws from."""
 TOGETHER = ("motor.torque_constant", "motor.back_emf_constant")
 """Two names of one magnet: they differ from unit to unit by the same factor."""
 
@@ -129,8 +131,9 @@ class Population(NotebookDisplay, store.Noun):
         return drawn
 
     def spread(self) -> Spread:
-        """For training files: the measured spread from unit to unit in the place of an assumed one. Numbers
-        that stand on another move with it; correlations between groups have no place there."""
+        """For training files: the measured spread from unit to unit in the place of an assumed one, where
+        numbers that stand on another move with it; and whole units, in which what goes together is drawn
+        together."""
         units: dict[Paths, float] = {}
         for path, p in self.parameters.items():
             if p.signed or p.above or not p.value or path not in self.actuator.parameters:
@@ -139,7 +142,9 @@ class Population(NotebookDisplay, store.Noun):
             if path in TOGETHER:
                 group = [name for name in TOGETHER if name in self.actuator.parameters]
             units[tuple(group)] = p.spread * p.as_share
-        return Spread(units=units, held_out=self.held_out)
+        drawn, known = self.draws(MEMBERS), self.actuator.parameters
+        draws = {k: tuple(unit.parameters[k] for unit in drawn) for k in self.parameters if k in known}
+        return Spread(units=units, held_out=self.held_out, draws=draws)
 
     def datasheet(self, share: float = 0.95) -> str:
         """The middle unit and between which numbers that share of the units lies, as text: an identified set

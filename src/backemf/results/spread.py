@@ -49,6 +49,8 @@ class Spread(Noun):
     slow: tuple[float, float] | None = None
     """What goes with them: standard deviation [rad or m] of a slow error of the position, and the time [s]
     after which it is down to 1/e of itself."""
+    joints: Mapping[str, Spread] = field(default_factory=dict)
+    """Of a robot, each joint's: the same draws, so that what joints share stays the same in all of them."""
 
     def __post_init__(self) -> None:
         for what, table in (("errors", self.errors), ("units", self.units or {})):

@@ -1,4 +1,4 @@
-"""The answer of `size`: choices with the use of each limit, what ruled the others out, and a picture of both."""
+"""The answer of `size`: choices with the use of each limit, what ruled the others out, and a picture."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..findings import Finding
 from ..physics.actuator import Actuator
 from ..physics.steady import ideal_speed, net_torque
 from ..tables import NotebookDisplay, Overview, number, table
-from .components import MotorPart, geared
+from .components import MotorPart, with_gears
 from .judge import LIMITS
 from .size_options import NEGLECTED
 from .task import Task
 
-HEADS = ("gear n", "gear pk", "gear T", "motor n", "V", "I", "temp", "I pk")
+HEADS = ("kg", "gear n", "gear pk", "gear T", "motor n", "V", "I", "temp", "I pk")
 """Of the limits, in a table."""
 
 
@@ -89,7 +89,7 @@ class Choice:
 
     def actuator(self) -> Actuator:
         """It as an actuator on the bus: for `simulate`, `export`, `attach`."""
-        return geared(self.part, self.gears, self.bus)
+        return with_gears(self.part, self.gears, self.bus)
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in `--json`."""
@@ -147,7 +147,7 @@ class Sizing(NotebookDisplay):
         }
         share = "a runaway" if math.isinf(use) else f"{100 * use:.0f} % of its {one.binding}"
         why = needs.get(one.binding)
-        return f"{named(one)} comes nearest, at {share}{'; ' + why if why else ''}"
+        return f"{choice_name(one)} comes nearest, at {share}{'; ' + why if why else ''}"
 
     def overview(self) -> Overview:
         head = ("motor", "gearhead", "N", "kg", "loss [W]", "W", *HEADS, "binds")
@@ -167,6 +167,9 @@ class Sizing(NotebookDisplay):
         parts = [self.headline()]
         if self.choices:
             parts.append(f"{choice_table(self.choices)}\n{legend(self.choices)}")
+        sure = [f"  {choice_name(c)}: {words}" for c in self.choices[:3] if (words := error_words(c))]
+        if sure:
+            parts.append("How sure, by the errors of the parts' numbers:\n" + "\n".join(sure))
         ruled_out = [f"{name} {n:,}" for name, n in self.killed.items() if n]
         if ruled_out:
             parts.append(f"Ruled out, each by the first limit it exceeds: {', '.join(ruled_out)}.")
@@ -181,7 +184,8 @@ class Sizing(NotebookDisplay):
 
     def figure(self) -> Figure:
         """Mass against loss, and the best in the plane of torque and speed."""
-        return Figure(title=f"{self.task.name} on {number(self.bus)} V", panels=[*_panels(self)])
+        title = f"{self.task.name} on {number(self.bus)} V"
+        return Figure(title=title, panels=_panels(self), shared_x=False, columns=2)
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` has it."""
@@ -198,9 +202,19 @@ class Sizing(NotebookDisplay):
         }
 
 
-def named(choice: Choice) -> str:
+def choice_name(choice: Choice) -> str:
     """A choice in words."""
     return choice.motor + (f" + {choice.gearhead}" if choice.gearhead else "")
+
+
+def error_words(c: Choice) -> str:
+    """How sure the nearest limit is."""
+    error, chance = c.errors[c.binding], c.chances.get(c.binding)
+    if chance is None:
+        return ""
+    use = 100.0 * c.uses[c.binding]
+    exceeded = f"exceeded with {100 * chance:.2g} %" if chance > 1e-6 else "never exceeded for that"
+    return f"{c.binding} {use:.0f} +- {100 * error:.2g} %, {exceeded}"
 
 
 def _main(c: Choice) -> tuple[Any, ...]:
@@ -238,9 +252,13 @@ def legend(choices: Sequence[Choice]) -> str:
     """What the columns are, and which limits nobody printed."""
     used = used_limits(choices)
     words = [f"{HEADS[k]} {LIMITS[k]}" for k in used if HEADS[k] != LIMITS[k]]
-    open_ = {c.motor for c in choices if any(math.isnan(u) for u in c.uses.values())}
-    text = f"Uses in %, * the one that binds: {', '.join(words)}. loss and W, what a supply gives that takes nothing back, are means in watts."
-    return text + (" ?: not printed, so not judged." if open_ else "")
+    open_ = [n for n in LIMITS if any(math.isnan(c.uses[n]) for c in choices)]
+    text = (
+        f"Uses in %, * the one that binds: {', '.join(words)}. loss and W, what a supply gives that takes"
+        " nothing back, are means in watts."
+    )
+    some = f" Not printed by some of them, and not judged there: {', '.join(open_)}." if open_ else ""
+    return text + some
 
 
 def check_line(c: Choice) -> str:
@@ -252,14 +270,18 @@ def check_line(c: Choice) -> str:
         f"{heat} {_both(k.current_rms, 'A')} RMS, {_both(k.voltage, 'V')} peak, {1e3 * k.off:.2g} mrad off"
     )
     held = f"; the bus was too low {100 * k.at_limit:.2g} % of the time" if k.at_limit > 0 else ""
-    return f"  {named(c)} after {number(k.seconds, 3)} s:{words}{held}"
+    return f"  {choice_name(c)} after {number(k.seconds, 3)} s:{words}{held}"
 
 
 def _both(pair: tuple[float, float], unit: str) -> str:
     return f"{number(pair[1], 3)} ({number(pair[0], 3)}) {unit}"
 
 
-IN_WORDS = {NEGLECTED["heat"]: "lasting current or heat", NEGLECTED["gear_torque"]: "torque"}
+IN_WORDS = {
+    "no_load_current": "current without load",
+    NEGLECTED["heat"]: "lasting current or heat",
+    NEGLECTED["gear_torque"]: "torque",
+}
 """Gaps in few words."""
 
 
@@ -287,9 +309,12 @@ def _panels(sizing: Sizing) -> list[Panel]:
         x, y = ([c.numbers[name] for c in front] for name in ("mass", "loss"))
         lines.append(Curve(x=x, y=y, label="none is lighter and loses less", style="solid", color=0))
         lines.append(Curve(x=x, y=y, style="points", color=0))
-        marks = [Mark(x=c.numbers["mass"], y=c.numbers["loss"], text=named(c)) for c in (front[0], front[-1])]
+        marks = [
+            Mark(x=c.numbers["mass"], y=c.numbers["loss"], text=choice_name(c)) for c in (front[0], front[-1])
+        ]
         marks = marks[: 1 if len(front) == 1 else 2]
-    panels = [Panel(lines=lines, marks=marks, x_label="mass [kg]", y_label="loss [W]", title="Mass and loss")]
+    heads: Any = {"x_label": "mass [kg]", "y_label": "loss [W]"}
+    panels = [Panel(lines=lines, marks=marks, legend_above=True, **heads)]
     shown = sizing.choices[0] if sizing.choices else sizing.nearest
     if shown is not None:
         panels.append(_plane(sizing.task, shown))
@@ -299,11 +324,16 @@ def _panels(sizing: Sizing) -> list[Panel]:
 def _plane(task: Task, c: Choice) -> Panel:
     """The task in the plane of torque and speed under what a choice can give there."""
     actuator = c.actuator()
-    w = np.linspace(0.0, 1.02 * ideal_speed(actuator, c.bus), 200)
-    high = net_torque(actuator, c.bus, w)
+    w = np.linspace(-1.0, 1.0, 401) * 1.02 * max(ideal_speed(actuator, c.bus), task.top_speed)
+    high = net_torque(actuator, actuator.gearbox.forwards * c.bus, w)
+    top = 1.4 * max(float(np.abs(np.interp(0.0, w, high))), task.peak_torque)
+    name = f"{choice_name(c)} at {number(c.bus)} V, cold"
     lines = [
+        Curve(x=w, y=np.clip(high, -2.0 * top, 2.0 * top), label=name, style="solid", color=0),
+        Curve(x=w, y=np.clip(-high[::-1], -2.0 * top, 2.0 * top), style="solid", color=0),
         Curve(x=task.velocity, y=task.torque, label="the task", style="dots", color=1),
-        Curve(x=w, y=high, label=f"{named(c)} at {number(c.bus)} V, cold", style="solid", color=0),
-        Curve(x=-w, y=-high, style="solid", color=0),
     ]
-    return Panel(lines=lines, x_label="speed [rad/s]", y_label="torque [N m]", title="Torque and speed")
+    ends = (-top, top)
+    return Panel(
+        lines=lines, x_label="speed [rad/s]", y_label="torque [N m]", y_range=ends, legend_above=True
+    )

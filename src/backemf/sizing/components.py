@@ -110,7 +110,7 @@ def pairs(motors: PartColumns, gears: Sequence[Gearhead]) -> tuple[np.ndarray, n
         (rows of motors, rows of gears, of which the first is none; gearheads that fit no motor).
     """
     bare = np.flatnonzero(motors["ratio"] == 1.0)
-    names = [motors.names[k] for k in bare]
+    names = [motors.names[int(k)] for k in bare]
     place = {name: int(k) for name, k in zip(names, bare, strict=True)}
     rows, columns, alone = [np.arange(len(motors))], [np.zeros(len(motors), np.int64)], []
     known: dict[tuple[str, ...], np.ndarray] = {(): bare}
@@ -240,13 +240,16 @@ def of_sheet(
     )
 
 
-def geared(part: MotorPart, gear: Gearhead | None, bus: float) -> Actuator:
+def with_gears(part: MotorPart, gear: Gearhead | None, bus: float) -> Actuator:
     """A part behind gears, on a bus: what `simulate`, exports and `attach` take.
 
     Args:
         part: the motor.
         gear: the gears; None: none but its own.
         bus: the supply [V].
+
+    Returns:
+        The actuator, its friction at its output.
     """
     actuator = part.make()
     if gear is not None:

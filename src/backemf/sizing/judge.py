@@ -15,7 +15,7 @@ from .components import UNCERTAIN, PartColumns
 from .task import Task
 
 LIMITS = (
-    *("gear speed", "gear peak torque", "gear torque", "motor speed", "voltage"),
+    *("mass", "gear speed", "gear peak torque", "gear torque", "motor speed", "voltage"),
     *("continuous current", "temperature", "peak current"),
 )
 """In the order in which they rule combinations out."""
@@ -54,18 +54,18 @@ class Verdicts:
         )
         return Verdicts(self.motor[rows], self.gear[rows], uses, numbers, errors)
 
-    def kept(self, margin: float) -> dict[str, np.ndarray]:
+    def with_margin(self, margin: float) -> dict[str, np.ndarray]:
         """By limit, the use with so many standard errors on top."""
         none = np.zeros(len(self))
         return {name: use + margin * self.errors.get(name, none) for name, use in self.uses.items()}
 
     def worst(self, margin: float = 0.0) -> np.ndarray:
         """The largest share of a limit that is used."""
-        rows = np.stack([*self.kept(margin).values()])
+        rows = np.stack([*self.with_margin(margin).values()])
         return np.max(np.where(np.isnan(rows), -1.0, rows), axis=0)
 
 
-class Screened(NamedTuple):
+class Screening(NamedTuple):
     """What is left of all combinations."""
 
     feasible: Verdicts
@@ -88,8 +88,10 @@ class Judge:
     """[degC]"""
     margin: float = 0.0
     """Standard errors that a use must keep from its limit."""
+    max_mass: float = np.inf
+    """Of motor and gears [kg]."""
 
-    def screen(self, motor: np.ndarray, gear: np.ndarray) -> Screened:
+    def screen(self, motor: np.ndarray, gear: np.ndarray) -> Screening:
         """All combinations, without those that a limit rules out.
 
         Args:
@@ -106,7 +108,7 @@ class Judge:
         m, g = (np.concatenate(part) for part in zip(*kept, strict=True))
         feasible = self._judge_in_pieces(m, g, killed)
         nearest = None if len(feasible) or not len(motor) else self._nearest(motor, gear)
-        return Screened(feasible, killed, nearest)
+        return Screening(feasible, killed, nearest)
 
     def evaluate(self, m: np.ndarray, g: np.ndarray, *, with_errors: bool = True) -> Verdicts:
         """All that can be said of combinations.
@@ -141,8 +143,8 @@ class Judge:
         m, g, found = m[rows], g[rows], []
         for first in range(0, max(len(m), 1), n):
             one = self.evaluate(m[first : first + n], g[first : first + n])
-            found.append(one.take(np.flatnonzero(_survivors(one.kept(self.margin), killed))))
-        return _joined(found)
+            found.append(one.take(np.flatnonzero(_survivors(one.with_margin(self.margin), killed))))
+        return _join(found)
 
     def _nearest(self, motor: np.ndarray, gear: np.ndarray) -> Verdicts:
         """The combinations that miss by least, judged in full."""
@@ -165,7 +167,10 @@ class Judge:
             "gear peak torque": task.peak_torque / gears["peak_torque"],
             "gear torque": task.rms_torque / gears["continuous_torque"],
         }
-        return {name: use[g] for name, use in uses.items()}
+        mass = np.zeros(len(m))
+        if np.isfinite(self.max_mass):
+            mass = self.motors["mass"][m] + self.gears["mass"][g]
+        return {"mass": mass / self.max_mass, **{name: use[g] for name, use in uses.items()}}
 
     def _speed_uses(self, m: np.ndarray, g: np.ndarray) -> Rows:
         """Of the rotor's speed: as printed, and as back-EMF of the bus at least."""
@@ -188,9 +193,14 @@ class Judge:
         T = self._heat(motors).steady(square, iron)
         uses = {
             "continuous current": np.sqrt(square) / motors["continuous_current"],
-            "temperature": (T - self.ambient) / (motors["max_temperature"] - self.ambient),
+            "temperature": self._warm_share(T, motors),
         }
         return uses, {"square": square, "mean temperature": T}
+
+    def _warm_share(self, T: np.ndarray, motors: Rows) -> np.ndarray:
+        """Share of the rise that windings stand; infinite where the surroundings are as warm already."""
+        rise = motors["max_temperature"] - self.ambient
+        return np.where(rise <= 0.0, np.inf, (T - self.ambient) / np.where(rise <= 0.0, 1.0, rise))
 
     def _heat(self, motors: Rows) -> CycleHeat:
         columns = (motors[name] for name in ("resistance", "alpha", "reference", "R_1", "R_2", "C_1", "C_2"))
@@ -225,9 +235,8 @@ class Judge:
         means, _ = self._means(motors, r)
         peaks, n = self._peaks(motors, gears)
         T = self.cycle_temperature(motors, r, n["mean temperature"])
-        rise = motors["max_temperature"] - self.ambient
         known = {**self._gear_uses(m, g), **self._speed_uses(m, g), **means, **peaks}
-        known["temperature"] = (T - self.ambient) / rise
+        known["temperature"] = self._warm_share(T, motors)
         given = mean_power(self.task.moments, r)
         emf = motors["back_emf_constant"] / motors["torque_constant"]
         copper = n["resistance"] * n["square"]
@@ -270,6 +279,9 @@ class Judge:
             r: with their gears.
             mean: temperature of the mean heat [degC].
             cycles: how many there are, from cold; None: for ever.
+
+        Returns:
+            [degC]
         """
         quick = motors["R_1"] * motors["C_1"]
         there = np.flatnonzero(np.isfinite(quick))
@@ -309,7 +321,7 @@ def _survivors(uses: Rows, killed: dict[str, int]) -> np.ndarray:
     return alive
 
 
-def _joined(pieces: list[Verdicts]) -> Verdicts:
+def _join(pieces: list[Verdicts]) -> Verdicts:
     """Verdicts one behind the other."""
     first = pieces[0]
 

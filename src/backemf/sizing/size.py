@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from .components import (
     pairs,
     read_parts,
 )
-from .judge import LIMITS, Judge, Verdicts
+from .judge import Judge, Verdicts
 from .size_options import NEGLECTED, SizeOptions
 from .task import Task, task_of_log
 from .verification import simulate_choice
@@ -54,15 +53,14 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
     Raises:
         BackemfError: the task has gaps, or a table of parts cannot be read.
     """
-    asked = (
-        task if isinstance(task, Task) else task_of_log(task) if isinstance(task, Log) else Task.read(task)
-    )
+    asked = _task(task)
     options.say("reading parts", 0.0)
     motors, gears, findings = _parts(asked, options)
-    columns = _neglected(motor_columns(motors), gear_columns(gears), options.neglect)
+    columns = _without_gaps(motor_columns(motors), gear_columns(gears), options.neglect)
     options.say(f"judging {len(motors)} motors and {len(gears)} gearheads", 0.2)
     margin = 0.0 if options.confidence is None else NormalDist().inv_cdf(options.confidence)
-    judge = Judge(asked, *columns, options.bus, options.ambient, margin)
+    most = math.inf if options.max_mass is None else options.max_mass
+    judge = Judge(asked, *columns, options.bus, options.ambient, margin, most)
     rows, columns_, alone = pairs(judge.motors, gears)
     if alone and len(alone) == len(gears):
         names = ", ".join(m.name for m in motors[:3])
@@ -71,7 +69,7 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
             " in `fits`, or patterns such as maxon-*"
         )
     findings += [_fits_none(alone)] if alone else []
-    rows, columns_, gaps = _judged(judge, rows, columns_, options)
+    rows, columns_, gaps = _judgeable(judge, rows, columns_)
     screened = judge.screen(rows, columns_)
     order, front = _order(screened.feasible, options.by), _front(screened.feasible)
     made = _Maker(motors, gears, judge, screened.feasible)
@@ -102,6 +100,16 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
 size = takes(SizeOptions)(run_size)
 
 
+def _task(given: Task | Log | Path | str) -> Task:
+    """The task, whatever says it."""
+    match given:
+        case Task():
+            return given
+        case Log():
+            return task_of_log(given)
+    return Task.read(given)
+
+
 class _Maker:
     """Makes choices of verdicts."""
 
@@ -125,53 +133,63 @@ class _Maker:
 def _parts(task: Task, options: SizeOptions) -> tuple[list[MotorPart], list[Gearhead], list[Finding]]:
     """Every part that is asked for."""
     motors, gears, notes = read_parts(options.parts)
-    if not options.only:
+    if not options.only_parts:
         own = {m.name for m in motors}
         motors += [m for m in catalogue_motors() if m.name not in own]
-    if options.motor is not None:
-        kept = [m for m in motors if fnmatch.fnmatch(m.name, options.motor)]
-        if not kept:
-            raise InvalidValue(
-                f"motor is {options.motor!r}, which is none of {len(motors)}: see backemf catalog"
-            )
-        motors = kept
-    if not motors:
-        raise MissingValue("the parts given have no motor; leave out --only-parts to use the catalogue's")
-    if options.gear is not None:
-        kept = [g for g in gears if g.sort.lower().startswith(options.gear.lower())]
-        if not kept:
-            sorts = ", ".join(sorted({g.sort or "no sort" for g in gears})) or "none at all"
-            raise InvalidValue(
-                f"gear is {options.gear!r}, and no gearhead is of that sort; there are: {sorts}. Gearheads come"
-                " with --parts FILE"
-            )
-        gears = kept
+    motors = _of_name(motors, options.motor)
+    gears = _of_sort(gears, options.gear)
     if options.any_ratio is not None:
-        gears += [*_free_gears(task, motors, options.any_ratio)]
+        gears += [*_free_gears(task, motors, options.any_ratio, options.bus)]
     findings = [
         finding("rows_left_out", f"{text}.", "correct the rows in your copy, or leave them") for text in notes
     ]
     return motors, gears, findings
 
 
-def _free_gears(task: Task, motors: Sequence[MotorPart], eta: float) -> Iterator[Gearhead]:
-    """For each bare motor, gears of the ratios that suit it."""
+def _of_name(motors: list[MotorPart], pattern: str | None) -> list[MotorPart]:
+    """Motors of a name or pattern."""
+    if not motors:
+        raise MissingValue("the parts given have no motor; leave out --only-parts to use the catalogue's")
+    kept = [m for m in motors if pattern is None or fnmatch.fnmatch(m.name, pattern)]
+    if not kept:
+        raise InvalidValue(f"motor is {pattern!r}, which is none of {len(motors)}: see backemf catalog")
+    return kept
+
+
+def _of_sort(gears: list[Gearhead], sort: str | None) -> list[Gearhead]:
+    """Gearheads of a sort."""
+    kept = [g for g in gears if sort is None or g.sort.lower().startswith(sort.lower())]
+    if sort is not None and not kept:
+        sorts = ", ".join(sorted({g.sort or "no sort" for g in gears})) or "none at all"
+        raise InvalidValue(
+            f"gear is {sort!r}, and no gearhead is of that sort; there are: {sorts}. Gearheads come with"
+            " --parts FILE"
+        )
+    return kept
+
+
+def _free_gears(task: Task, motors: Sequence[MotorPart], eta: float, bus: float) -> Iterator[Gearhead]:
+    """For each bare motor, gears of the ratios that suit it: the one of least current, the one at which the
+    bus just turns it fast enough, and shares of both."""
     for m in motors:
         n = m.numbers
-        if n["ratio"] != 1.0 or m.missing:
+        if n["ratio"] != 1.0:
             continue
-        N = best_ratio(task.moments, n["rotor_inertia"], n["viscous"], n["friction"], eta)
-        for share in SHARES:
-            if math.isfinite(N) and share * N > 0:
-                name = f"any {share * N:.3g}:1"
-                yield Gearhead(name=name, sort=ANY, ratio=share * N, efficiency=eta, fits=(m.name,))
+        J = 0.0 if math.isnan(n["rotor_inertia"]) else n["rotor_inertia"]
+        cool = best_ratio(task.moments, J, n["viscous"], n["friction"], eta)
+        fast = bus / (n["back_emf_constant"] * task.top_speed) if task.top_speed > 0.0 else math.inf
+        for N in sorted(
+            {float(f"{share * x:.3g}") for x in (cool, fast) if math.isfinite(x) for share in SHARES}
+        ):
+            if N > 0:
+                yield Gearhead(name=f"{ANY} {N:g}:1", sort=ANY, ratio=N, efficiency=eta, fits=(m.name,))
 
 
 ANY = "any"
 """Sort of gears that nobody printed."""
 
 
-def _neglected(
+def _without_gaps(
     motors: PartColumns, gears: PartColumns, neglect: Sequence[str]
 ) -> tuple[PartColumns, PartColumns]:
     """What is not printed counted as none, where that was asked."""
@@ -194,42 +212,32 @@ def _neglected(
     return without(motors, none), without(gears, spared)
 
 
-def _judged(
-    judge: Judge, m: np.ndarray, g: np.ndarray, options: SizeOptions
+def _judgeable(
+    judge: Judge, m: np.ndarray, g: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, dict[str, tuple[str, ...]]]:
     """Combinations of which everything is printed that must be, and what the other parts lack."""
-    gaps = {
-        name: missing
-        for name, missing in zip(judge.motors.names, judge.motors.missing, strict=True)
-        if missing
-    }
-    free = np.array([name.startswith("any ") for name in judge.gears.names])
-    lacking = np.array([bool(x) for x in judge.gears.missing]) & ~free
-    gaps |= {n: x for n, x, bad in zip(judge.gears.names, judge.gears.missing, lacking, strict=True) if bad}
+    motors, gears = judge.motors, judge.gears
+    free = np.array([name.startswith(f"{ANY} ") for name in gears.names])
     for name in GEAR_COLUMNS:  # of gears that nobody printed nothing is judged
         none = {"inertia": 0.0, "mass": 0.0, "price": 0.0}.get(name, math.nan)
         if name not in ("ratio", "efficiency"):
-            judge.gears[name][free] = none
-    good = ~np.array([bool(x) for x in judge.motors.missing])[m] & ~lacking[g]
-    if options.max_mass is not None:
-        mass = judge.motors["mass"][m] + judge.gears["mass"][g]
-        unknown = np.isnan(judge.motors["mass"])
-        gaps |= {
-            judge.motors.names[k]: ("mass",)
-            for k in np.flatnonzero(unknown)
-            if judge.motors.names[k] not in gaps
-        }
-        with np.errstate(invalid="ignore"):
-            good &= mass <= options.max_mass
-    if not good.any():
-        why = "" if options.max_mass is None else f" of at most {options.max_mass:g} kg"
-        lacks = next(iter(gaps.items()), None)
-        said = f": {lacks[0]} prints no {' and no '.join(lacks[1])}" if lacks else ""
+            gears[name][free] = none
+    lists, gaps, good = (motors.missing, gears.missing), dict[str, tuple[str, ...]](), []
+    for part, missing in zip((motors, gears), lists, strict=True):
+        open_ = np.isnan(part["mass"]) & math.isfinite(judge.max_mass)
+        rows = [(*x, *(("mass",) if no_mass else ())) for x, no_mass in zip(missing, open_, strict=True)]
+        if part is gears:
+            rows = [() if any_gears else x for x, any_gears in zip(rows, free, strict=True)]
+        gaps |= {name: x for name, x in zip(part.names, rows, strict=True) if x}
+        good.append(~np.array([bool(x) for x in rows]))
+    both = good[0][m] & good[1][g]
+    if not both.any():
+        part, lacks = next(iter(gaps.items()))
         raise MissingValue(
-            f"no part{why} prints all that it is judged by{said}; give parts that do, or say which numbers may"
-            " be left out: --neglect rotor_inertia"
+            f"no part prints all that it is judged by: {part} prints no {' and no '.join(lacks)}; give parts"
+            " that do, or say which numbers may be left out: --neglect rotor_inertia"
         )
-    return m[good], g[good], gaps
+    return m[both], g[both], gaps
 
 
 def _order(v: Verdicts, by: str) -> np.ndarray:
@@ -273,10 +281,11 @@ def _verdict_findings(sizing: Sizing, options: SizeOptions) -> Iterator[Finding]
     for c in sizing.choices:
         if c.check is not None and not c.check.agrees:
             closed, run = c.check.temperature
+            volts, amperes = c.check.voltage, c.check.current_rms
             heat = "" if math.isnan(run) else f"is at {run:.3g} degC for {closed:.3g} in closed form, and "
             text = (
-                f"{c.motor}, {c.check.seconds:.0f} s simulated in full, {heat}takes {c.check.voltage[1]:.3g} V for"
-                f" {c.check.voltage[0]:.3g} and {c.check.current_rms[1]:.3g} A for {c.check.current_rms[0]:.3g}."
+                f"{c.motor}, {c.check.seconds:.0f} s simulated in full, {heat}takes {volts[1]:.3g} V for"
+                f" {volts[0]:.3g} and {amperes[1]:.3g} A for {amperes[0]:.3g}."
             )
             yield finding("closed_form_differs", text, "believe the simulation, and leave more margin")
     if options.neglect:

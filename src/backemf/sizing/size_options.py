@@ -42,9 +42,7 @@ class SizeOptions(Options):
         " repeated.",
         parse=parse_list,
     )
-    only: bool = option(
-        default=False, help="Judge the parts given alone, not the catalogue's.", cli="--only-parts"
-    )
+    only_parts: bool = option(default=False, help="Judge the parts given alone, not the catalogue's.")
     motor: str | None = option(default=None, help="Motors of this name alone; * stands for any letters.")
     gear: str | None = option(
         default=None, help="Gearheads of this sort alone: planetary, spur, strain-wave, ..."

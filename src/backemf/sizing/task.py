@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
-from ..logs.benches import bench_of
+from ..logs.benches import bench_and_robot
 from ..logs.log import Log
 from ..physics.bench import Bench, Recorded
 from ..physics.duty import JointSamples, moment_terms
@@ -209,7 +209,7 @@ def task_of_log(log: Log) -> Task:
         steps = np.append(0.0, 0.5 * (w[1:] + w[:-1]) * np.diff(t))
         q = np.cumsum(steps)
     else:
-        q, w, a = _smoothed(t, motion.values)
+        q, w, a = _smooth(t, motion.values)
     return Task(name=log.name, time=t - t[0], position=q, velocity=w, acceleration=a, torque=T)
 
 
@@ -228,7 +228,7 @@ def _checked_clock(name: str, t: np.ndarray, values: np.ndarray) -> np.ndarray:
     return t
 
 
-def _smoothed(t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _smooth(t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Position, velocity and acceleration of positions alone."""
     from ..logs.log import noise_of
     from ..mujoco.robot.robot_motion import smooth, window_of
@@ -251,12 +251,14 @@ def task_of_bench(bench: Bench | str, move: str) -> Task:
     Raises:
         InvalidValue: a locked or recorded bench, which says nothing of a load.
     """
-    carried = bench_of(bench) if isinstance(bench, str) else bench
+    carried, _ = bench_and_robot(bench)
+    assert carried is not None
     if carried.series:
         raise InvalidValue(f"{carried.kind} has its load from a recording; give the table itself instead")
     t, q, w, a = read_move(move)
     J = np.asarray(carried.inertia_at({}), float)
-    T = J * a - np.asarray(carried.load(q, w, {}), float) + 0.0 * a
+    load: Any = carried.load(q, w, {})  # type: ignore[arg-type]  # of many samples at once
+    T = J * a - np.asarray(load, float) + 0.0 * a
     name = f"{carried.kind.partition('.')[2].lower()}, {move.split()[0]}"
     return Task(name=name, time=t, position=q, velocity=w, acceleration=a, torque=T, bench=carried)
 
@@ -357,7 +359,7 @@ def read_move(text: str) -> tuple[np.ndarray, ...]:
     for key, unit in kind.units.items():
         if key not in values:
             raise MissingValue(f"{name} needs {key} [{unit}]; its words are: {', '.join(kind.units)}")
-        if unit == "s" and not (values[key] > 0 or key in kind.usual and values[key] >= 0):
+        if unit == "s" and not (values[key] > 0 or (key in kind.usual and values[key] >= 0)):
             raise InvalidValue(f"{key} of {name} is {values[key]:g} s; expected more than 0")
     made = kind.make(values)
     if not np.any(made[2]) and name != "hold":
@@ -374,6 +376,9 @@ def task_of_robot(robot: Any, log: Any, joint: str, friction: Any = None) -> Tas
         joint: which of its joints.
         friction: an actuator of that joint whose friction the load has too, as of a fit; None: none.
 
+    Returns:
+        What that joint did, as a task.
+
     Raises:
         MissingValue: the joint is not in the recording.
     """
@@ -381,8 +386,16 @@ def task_of_robot(robot: Any, log: Any, joint: str, friction: Any = None) -> Tas
     from ..logs.robot import Robot
     from ..mujoco.robot.robot_motion import joint_loads, motion_of
 
-    owner = robot if isinstance(robot, Robot) else Robot.read(robot)
-    recording = log if isinstance(log, Log) else read(log, bench=owner)[0]
+    match robot:
+        case Robot():
+            owner = robot
+        case _:
+            owner = Robot.read(robot)
+    match log:
+        case Log():
+            recording = log
+        case _:
+            recording = read(log, bench=owner)[0]
     j = owner.place(joint)
     if joint not in recording.joints:
         raise MissingValue(f"{recording.name} has no joint {joint}; it has: {', '.join(recording.joints)}")

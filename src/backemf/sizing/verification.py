@@ -39,6 +39,9 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
         judge: whose task and bus it is.
         choice: it.
         seconds: for at least so long; whole cycles.
+
+    Returns:
+        It with its check.
     """
     task, actuator = judge.task, choice.actuator()
     motors, gears = motor_columns([choice.part]), gear_columns([] if choice.gears is None else [choice.gears])
@@ -87,7 +90,8 @@ def _lead(task: Task) -> np.ndarray:
 def _run(task: Task, actuator: Actuator, torque: np.ndarray, n: int) -> Any:
     """The task n times over, followed by a stiff loop that knows the torque it takes."""
     bench, series = bench_and_series(task)
-    J = armature(actuator) + float(np.max(bench.inertia_at(series)))
+    carried: Any = series
+    J = armature(actuator) + float(np.max(bench.inertia_at(carried)))
     t = (task.time - task.time[0] + task.period * np.arange(n)[:, None]).ravel()
     usual = float(np.median(np.diff(t)))
     substeps = max(1, math.ceil(usual / LONGEST_STEP))
@@ -97,8 +101,8 @@ def _run(task: Task, actuator: Actuator, torque: np.ndarray, n: int) -> Any:
         newton_metre_seconds_per_radian=2.0 * J * STIFF,
         supply=actuator.drive.supply,
     )
-    turns = task.velocity @ task.samples.weight * task.period  # a wheel does not come back
-    turns = turns if abs(task.position[-1] - task.position[0]) > 0.5 * abs(turns) else 0.0
+    step = task.time[-1] - task.time[-2]  # each cycle goes on where the last one ended
+    turns = task.position[-1] + step * task.velocity[-1] - task.position[0]
     half = 0.5 * task.samples.weight * task.period  # targets hold over a step
     w, q = task.velocity + half * task.acceleration, task.position + _lead(task)
     asked = {"velocity_target": w, "torque_target": torque, **series}

@@ -30,6 +30,7 @@ from ..physics.friction import M3, M4, M5, M6, Coulomb, Stribeck, Viscous
 from ..physics.motor import Limits, Motor
 from .result import Request, hash_comment, header, number
 from .spec import (
+    FIRMWARE_ROWS,
     FOR_EVER,
     LAW_PLAY,
     NO_INTEGRAL_ROW,
@@ -278,7 +279,9 @@ def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw
 
 def _without_law(drive: Drive) -> dict[str, None]:
     """Fields of a drive that BAM's code has nothing for."""
-    return {name: None for name in ("delay", "slew", "deadband", "period") if getattr(drive, name, None)}
+    return {
+        name: None for name in ("delay", "slew", "period") if getattr(drive, name, None)
+    } | drive.without_firmware
 
 
 def _firmware_finding(actuator: Actuator, name: str) -> Finding:
@@ -338,7 +341,7 @@ SPEC = TargetSpec(
         NO_PUSH_ROW,
         drop("drive.delay", "every command counts at once"),
         drop("drive.slew", "the setpoint jumps"),
-        drop("drive.deadband", "every error counts"),
+        *FIRMWARE_ROWS,
         PERIOD_ROW,
         Row("drive", "-", "the rest of the firmware's law is code in BAM"),
         Row("-", "q_offset", "the zero of the recordings' mounting: as a fit, a file or `q_offset` says"),
@@ -519,7 +522,7 @@ ISAAC = TargetSpec(
         NO_PUSH_ROW,
         NO_INTEGRAL_ROW,
         drop("drive.slew", "the setpoint jumps"),
-        drop("drive.deadband", "every error counts"),
+        *FIRMWARE_ROWS,
         PERIOD_ROW,
         SEES_JOINT,
         Row(

@@ -135,9 +135,12 @@ def _prepare(actuator: Any, to: str, options: ExportOptions) -> tuple[ExportedPa
     if name == "bam" and options.q_offset is None and isinstance(actuator, Fit):
         options = replace(options, q_offset=actuator.zero)
     if options.draws and options.spread is None and getattr(actuator, "variation", None) is not None:
-        joint = options.joint if actuator.joints else ""
-        spread = Spread().with_bands(actuator.variation, parts.actuators[parts.joint], joint)
-        options = replace(options, spread=spread)
+        each = {
+            joint: Spread().with_bands(actuator.variation, one, joint if actuator.joints else "")
+            for joint, one in parts.actuators.items()
+        }
+        spread = each.get(parts.joint) or next(iter(each.values()))
+        options = replace(options, spread=replace(spread, joints=each if options.into is not None else {}))
     _check_numbers(options)
     _check_parts(parts, options)
     return parts, _request_for(name, version, parts, options)

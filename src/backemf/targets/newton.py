@@ -93,8 +93,8 @@ def stand_in(actuator: Actuator, request: Request) -> Actuator:
         rotor_inertia=steady.armature(actuator),
         limits=held,
     )
-    gone = {name: None for name in ("slew", "deadband", "period") if getattr(drive, name, None)}
-    gone |= {**drive.without_integral, **drive.without_push}
+    gone = {name: None for name in ("slew", "period") if getattr(drive, name, None)}
+    gone |= {**drive.without_firmware, **drive.without_integral, **drive.without_push}
     plain = replace(drive, **gone, delay=_delay(drive.delay, request.timestep))
     one = Actuator(
         motor=strong,
@@ -269,7 +269,9 @@ SPEC = TargetSpec(
         "TIMESTEP": "the time step where none is given; a run gives its own",
         "SOLIMP": "the solver's at its stiffest: MuJoCo clips what is above",
     },
-    run=lambda files, joint, case: _move(next(iter(files.values())), joint, case),
+    run=lambda files, joint, case: move_joint(
+        lambda: _build_model(next(iter(files.values())), joint, case), case
+    ),
     simulator=lambda: simulator(),
 )
 
@@ -328,11 +330,17 @@ def load_function(text: str) -> Callable[..., None]:
     return space[ENTRY]
 
 
-def _build_model(text: str, joint: str, case: SimulationCase) -> Any:
-    """A model of one joint, as the file makes it, on the CPU."""
+def bare_builder() -> tuple[Any, Any]:
+    """(a builder of models without gravity, Warp)."""
     newton, warp = _newton()
-    entry, builder = load_function(text), newton.ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    builder = newton.ModelBuilder(gravity=(0.0, 0.0, 0.0))
     newton.solvers.SolverMuJoCo.register_custom_attributes(builder)
+    return builder, warp
+
+
+def _build_model(text: str, joint: str, case: SimulationCase) -> Any:
+    """A builder of one joint, as the file makes it."""
+    entry, (builder, warp) = load_function(text), bare_builder()
     J, slides = max(case.inertia, LEAST), case.motion == "linear"
     link = builder.add_link(mass=J if slides else 1.0, inertia=warp.mat33(J * np.eye(3)), lock_inertia=True)
     add = builder.add_joint_prismatic if slides else builder.add_joint_revolute
@@ -344,6 +352,11 @@ def _build_model(text: str, joint: str, case: SimulationCase) -> Any:
         raise
     except Exception as error:
         raise InvalidValue(f"the file for Newton makes no actuator: {error}") from None
+    return builder
+
+
+def _finalize(builder: Any) -> Any:
+    """The model on the CPU, if its numbers are some."""
     for name in ("joint_armature", "joint_damping", "joint_friction"):
         value = float(getattr(builder, name)[0])
         if not 0.0 <= value < math.inf:
@@ -356,11 +369,19 @@ def _build_model(text: str, joint: str, case: SimulationCase) -> Any:
     return model
 
 
-def _move(text: str, joint: str, case: SimulationCase) -> np.ndarray:
-    """Positions at the case's moments."""
+def move_joint(build: Callable[[], Any], case: SimulationCase) -> np.ndarray:
+    """What Newton makes of a case.
+
+    Args:
+        build: makes a builder with one joint and its actuator.
+        case: what is asked for and when.
+
+    Returns:
+        Positions at the case's moments [rad or m].
+    """
     newton, _ = _newton()
     with _quiet(), without_log():
-        model = _build_model(text, joint, case)
+        model = _finalize(build())
         solver = newton.solvers.SolverMuJoCo(model, use_mujoco_cpu=True, disable_contacts=True)
         positions = _step_through(newton, model, solver, case)
         if not (np.abs(positions) < LOST).all() or _is_broken(solver):

@@ -270,7 +270,8 @@ class Export(NotebookDisplay):
 def _rename_files(content: str | bytes, new: Mapping[str, Path]) -> str | bytes:
     if isinstance(content, str):
         for name, path in new.items():
-            content = content.replace(f'"{name}"', f'"{path.name}"') if len(new) > 1 else content
+            for named in (('"', '"'), ("@./", "@")) if len(new) > 1 else ():
+                content = content.replace(name.join(named), path.name.join(named))
     return content
 
 

@@ -322,6 +322,8 @@ class Filling(NamedTuple):
     """Both instead of the spec's."""
     files: Mapping[str, str] | None = None
     """Instead of a filled template."""
+    beside: Mapping[str, str] = {}
+    """Files that belong to the filled template."""
     notes: Sequence[str] = ()
     """Where the export's numbers came from, besides the request's."""
 
@@ -383,7 +385,8 @@ class TargetSpec:
                 **{name: number(value) for name, value in numbers.items()},
                 **filling.fields,
             }
-            files = {spec.file.format(joint=request.joint): fill(filling.template or spec.template, **words)}
+            text = fill(filling.template or spec.template, **words)
+            files = {spec.file.format(joint=request.joint): text, **filling.beside}
         return complete(
             request,
             actuator,
@@ -523,12 +526,20 @@ CURRENT_LOOP = Row(
 SEES_JOINT = Row("drive.sensor", "-", "not weighed: the law sees the joint")
 UNLIMITED = Row("drive.command_low, command_high", "-", "not weighed: limit the command before sending it")
 """What costs nothing where a user takes care of it."""
+FIRMWARE_ROWS = (
+    drop("drive.acceleration", "the setpoint speeds up at once"),
+    drop("drive.deadband", "every error counts"),
+    drop("drive.punch", "no start-up duty"),
+    drop("drive.count", "positions are not rounded"),
+    drop("drive.duty_step", "the duty is not rounded"),
+)
+"""What firmware does between the samples and no law of a simulator does."""
 LAW_DRIVE = (
     drop("drive.slew", "the setpoint jumps"),
     drop("drive.delay", "no delay"),
     PERIOD_ROW,
     NO_INTEGRAL_ROW,
-    drop("drive.deadband", "every error counts"),
+    *FIRMWARE_ROWS,
     NO_PUSH_ROW,
     absorb(
         "drive.supply",

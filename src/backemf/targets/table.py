@@ -56,6 +56,12 @@ TARGETS: Registry[Target] = Registry(
         "newton": Target(
             "backemf.targets.newton:SPEC", ("1.7",), "1.7", "Python with DrivePD and ClampingDCMotor"
         ),
+        "usd": Target(
+            "backemf.targets.training.usd:SPEC",
+            ("1.7",),
+            "1.7",
+            "USD layers with Newton's actuator schemas, over plain drives of UsdPhysics",
+        ),
         "drake": Target(
             "backemf.targets.description:DRAKE",
             ("1",),

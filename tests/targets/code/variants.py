@@ -45,6 +45,16 @@ DRIVES = {
     "filter": be.drive.Servo(**ERROR),
     "filter within limits, late": be.drive.Servo(**ERROR, delay=0.006, command_low=0.25, command_high=0.5),
     "filter behind a slew": be.drive.Servo(**ERROR, slew=2.0, period=0.0071),
+    "firmware": be.drive.Servo(
+        **ERROR,
+        slew=2.0,
+        acceleration=40.0,
+        deadband=0.002,
+        punch=0.01,
+        count=0.0015,
+        duty_step=0.001,
+        period=1e-3,
+    ),
     "brake": be.drive.Brake(),
 }
 VARIANTS = {

@@ -4,6 +4,7 @@ the stated size that is forgotten in the stated time, seen in the torque that it
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 import numpy as np
@@ -154,3 +155,36 @@ def test_a_step_that_is_asked_again_is_the_same(tmp_path):
     first = one.compute(0.0, zero, zero, H, load=0.0)
     one.restore(saved)
     assert torch.equal(one.compute(0.0, zero, zero, H, load=0.0), first)
+
+
+@pytest.mark.slow
+def test_joints_in_mjx_have_their_own_rows_of_one_draw(tmp_path):
+    """Both joints' motor in one draw is the same member; frictions are each joint's own."""
+    if importlib.util.find_spec("mujoco.mjx") is None:
+        unavailable("mujoco-mjx")
+    import jax
+    import mujoco
+
+    arm = """<mujoco><worldbody><body><joint name="a" axis="0 1 0"/><geom size=".05" mass="1"/>
+    <body pos=".2 0 0"><joint name="b" axis="0 1 0"/><geom size=".05" mass="1"/></body></body></worldbody>
+    <actuator><position joint="a"/><position joint="b"/></actuator></mujoco>"""
+    (tmp_path / "arm.xml").write_text(arm)
+    frictions = {"a": np.linspace(0.03, 0.01, 24), "b": np.linspace(0.3, 0.1, 24)}
+    each = {
+        joint: Spread(draws={**DRAWS, "friction.viscous": tuple(rows)}, slow=(SIZE, SLOW))
+        for joint, rows in frictions.items()
+    }
+    whole = Spread(draws=each["a"].draws, slow=(SIZE, SLOW), joints=each)
+    parts = {"a": LINEAR, "b": LINEAR.replace(**{"friction.viscous": 0.2})}
+    how = {"spread": whole, "draws": "bands", "replay": False}
+    edited: Any = be.export(parts, "jax@mjx", into=tmp_path / "arm.xml", **how)
+    space = load_file(edited.beside, whole=True)
+    for path, content in edited.files.items():
+        (tmp_path / path.name).write_bytes(content)
+    robot = space["Robot"](mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml")))
+    drawn = [robot.params(jax.random.key(k)) for k in range(3)]
+    R, d = (np.array([one[path] for one in drawn]) for path in DRAWS)
+    np.testing.assert_array_equal(R[:, 0], R[:, 1])
+    np.testing.assert_allclose(d[:, 1], 10 * d[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(d[:, 0], 0.03 - 0.01 * (R[:, 0] - 3.0), rtol=1e-6)
+    assert all(not np.isclose(*one["slow.phases"]).any() for one in drawn)

@@ -454,13 +454,11 @@ def _all_of(source: str) -> dict[str, str]:
 
 
 def _mapping(path: Path) -> dict[str, str]:
-    import tomllib
-
-    from ...bounds import limits, text_of
+    from ...bounds import limits, text_of, toml
     from ...errors import InvalidValue
 
     try:
-        rows = tomllib.loads(text_of(path, most=limits().short))
+        rows = toml(text_of(path, most=limits().short))
     except (OSError, ValueError) as error:
         raise InvalidValue(f"--joints {str(path)!r} cannot be read as TOML: {error}") from None
     if {type(name) for name in rows.values()} != {str}:

@@ -81,6 +81,8 @@ COMMANDS: Registry[Any] = Registry(
         "catalog": "backemf.apps.cli.sheets:catalog",
         "datasheet": "backemf.apps.cli.sheets:datasheet",
         "simulate": "backemf.apps.cli.simulate_command:simulate",
+        "size": "backemf.apps.cli.size_command:size",
+        "power": "backemf.apps.cli.size_command:power",
         "plot": "backemf.apps.cli.report:plot",
         "plan": "backemf.apps.cli.plan_command:plan",
         "record": "backemf.kits.recorder.commands:RECORD",

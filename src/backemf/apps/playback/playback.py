@@ -91,7 +91,7 @@ def playback(source: PredictedMotion | Trajectory) -> Playback:
     Returns:
         Every joint's numbers over time.
     """
-    return of_trajectory(source, "simulated") if hasattr(source, "signals") else of_prediction(source)
+    return of_trajectory(source, "simulated") if isinstance(source, Trajectory) else of_prediction(source)
 
 
 def of_prediction(motion: PredictedMotion) -> Playback:

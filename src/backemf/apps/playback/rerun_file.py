@@ -116,7 +116,7 @@ def _send_robot(
     shown = (shown | ~shown.any()) & (model.geom_type != load_mujoco().mjtGeom.mjGEOM_PLANE)
     for body in range(model.nbody):
         geoms = np.flatnonzero((model.geom_bodyid == body) & shown)
-        shapes = [(_offset(rr, model, g), _shape(rr, model, g, color)) for g in geoms]
+        shapes = [(_offset(rr, model, int(g)), _shape(rr, model, int(g), color)) for g in geoms]
         shapes += [(rr.Transform3D(), line) for line in _bones(rr, model, body, color)]
         where = f"robot/{origin}/{_escape(model.body(body).name or f'body {body}')}"
         for k, (offset, shape) in enumerate(shapes):

@@ -55,6 +55,8 @@ def figure_page(figure: Figure, note: str) -> str:
 def _document(title: str, note: str, inside: str, drawn: PagePlots) -> str:
     """A page with its figures, and what moves them where something does."""
     data, scripts, style = {"figures": drawn.plots}, [library(), script("figures.js")], ""
+    if FILTER[:25] in inside:
+        scripts.append(script("filter.js"))
     if drawn.lives:
         kernels = PageKernels()
         data["live"] = [live.data(one, drawn.places(one), kernels) for one in drawn.lives]
@@ -177,7 +179,13 @@ def _under(panel: Panel) -> str:
     return f'<p class="note">{"<br>".join(map(_text, panel.note.splitlines()))}</p>' if panel.note else ""
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+FILTER = (
+    '<p><input class="filter" type="search" aria-label="Choose rows" size="40"'
+    ' placeholder="words, or a column and a number: {}&lt;1"> <span class="note"></span></p>'
+)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str, filtered: bool = False) -> str:
     kinds = [_kind([row[j] for row in rows], first=j == 0) for j in range(len(head))]
 
     def cell(text: str, kind: str, title: str) -> str:
@@ -192,7 +200,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> 
     titles = "".join(f'<th class="{kind}">{_text(c)}</th>' for c, kind in zip(head, kinds, strict=True))
     inside = f"{text}<thead><tr>{titles}</tr></thead><tbody>{body}</tbody>"
     wide = ' class="cards"' if len(head) > 3 else ""  # on a phone each row is a card of its own
-    return f'<div class="scroll" tabindex="0"><table{wide}>{inside}</table></div>'
+    search = FILTER.format(_text(next((h for h, k in zip(head, kinds, strict=True) if k == "n"), head[0])))
+    return f'{search if filtered else ""}<div class="scroll" tabindex="0"><table{wide}>{inside}</table></div>'
 
 
 def _kind(column: Sequence[str], *, first: bool) -> str:
@@ -205,7 +214,7 @@ def _kind(column: Sequence[str], *, first: bool) -> str:
 
 SET: dict[type[Block], Callable[[Any, PagePlots], str]] = {
     Paragraph: _paragraph,
-    Table: lambda block, drawn: _table(block.head, block.rows, block.caption),
+    Table: lambda block, drawn: _table(block.head, block.rows, block.caption, block.filtered),
     Findings: lambda block, drawn: f'<ul class="findings">{"".join(map(_finding, block.findings))}</ul>',
     Drawing: _drawing,
     live.LivePanel: _sliders,

@@ -44,6 +44,7 @@ from ..parameters import (
     priors,
     sheet_or_numbers,
     with_absent,
+    with_registers,
 )
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, correlation_time, inverse
@@ -61,9 +62,6 @@ SCHEDULE = Schedule(
     rungs=LADDER,
     below=BELOW,
 )
-DERIVATIVE_FILTER = 0.01
-"""Time over which a change of the setpoint acts on a firmware's D, where the sheet does not say [s]: between
-a sample of a fast bus and one of a slow one, which logs tell hardly apart."""
 EFFICIENCY = "gearbox.efficiency"
 NO_LOSS = 0.99
 """Efficiency from which on gears count as lossless beside a friction that knows the load."""
@@ -191,7 +189,9 @@ class BenchPlant(Plant):
 
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         rigs = [numbers.words(log.log.bench) for log in p.logs if log.log.bench is not None]
-        return rigs, [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
+        settings, asked = [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
+        # two motions are chosen to differ; only more of them say how much motions do
+        return (rigs, settings, asked) if max(asked) > 1 else (rigs, settings)
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The numbers with their errors, and everything that stands against them."""
@@ -206,7 +206,7 @@ class BenchPlant(Plant):
         correlation = correlation_of(p, x, uncertainties, own)
         errors, held = mean_absolute_errors(with_read_starts(p, x), x), judgement.errors.get("", {})
         times_noise = uncertainties.scatter * float(p.sigma[0] / p.sigma_noise[0])
-        blamed = diagnose(p, x, optimum.robust, options.apply) if self.sound and options.inspect else []
+        blamed = diagnose(p, x, optimum.robust) if self.sound and options.inspect else []
         findings = (
             *self.faults,
             *blamed,
@@ -257,8 +257,9 @@ def motions(logs: Sequence[Log]) -> list[int]:
 
 def _is_alike(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two motions, each with how long it takes, differ by less than clocks and rates do."""
-    return abs(a[-1] - b[-1]) < SAME_MOTION * a[-1] and np.linalg.norm((a - b)[:-1]) <= SAME_MOTION * max(
-        float(np.linalg.norm(a[:-1] - np.mean(a[:-1]))), 1e-9
+    size = max(float(np.linalg.norm(a[:-1] - np.mean(a[:-1]))), 1e-9)
+    return (
+        abs(a[-1] - b[-1]) < SAME_MOTION * a[-1] and float(np.linalg.norm((a - b)[:-1])) <= SAME_MOTION * size
     )
 
 
@@ -296,22 +297,6 @@ def identifiability_problem(
     core = free(actuator, paths, prior=prior)
     beside = numbers.measured_parameters(logs) + numbers.supplies(actuator, logs)
     return problem(actuator, logs, core.with_(beside), free_starts=True)
-
-
-def with_registers(actuator: Actuator, prior: Any) -> tuple[Actuator, list[str]]:
-    """The actuator with a D register that its sheet says the firmware has, where nobody measured what one
-    count does; and the number that tells it."""
-    drive, (sheet, _) = actuator.drive, sheet_or_numbers(prior)
-    if sheet is None or "drive.proportional" not in actuator.parameters:
-        return actuator, []
-    printed = sheet.firmware.get("derivative")
-    if printed is None or not printed.value or "drive.derivative" in actuator.parameters:
-        return actuator, []
-    stated = sheet.firmware.get("derivative_filter")
-    unknown = {"derivative": printed.value, "firmware_derivative_gain": 0.0}
-    unknown |= {"derivative_filter": DERIVATIVE_FILTER if stated is None else stated.value}
-    drive = replace(drive, **unknown)
-    return replace(actuator, drive=drive), ["drive.firmware_derivative_gain"]
 
 
 def residual_weights(p: Problem, x: np.ndarray) -> Weights:

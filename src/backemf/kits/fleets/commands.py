@@ -23,7 +23,7 @@ from ...options import (
 
 MOST = 12
 """Failures that are listed for people."""
-ON_HELP = "Where: local (processes of this machine), here, dask://HOST:PORT, ray://HOST:PORT."
+ON_HELP = "Where: local (processes of this machine), here, dask://HOST:PORT."
 JOBS_HELP = "Units at once; all cores, unless given."
 
 
@@ -150,13 +150,13 @@ def _print_answer(made: Any, written: bool = True) -> Answer:
         each = f"; {status.cpu_s / max(status.fitted + status.failed, 1):.2g} s of CPU each"
         rate = f", {status.per_minute:.0f} units a minute" if status.per_minute else ""
         lines = _first([f"{f.code}: {f.text}\n    {f.remedy}" for f in lost])
-        return "\n\n".join(part for part in (f"{done}{each}{rate}.", _under("Failed", lines)) if part)
+        return "\n\n".join(part for part in (f"{done}{each}{rate}.", _under("To mend", lines)) if part)
 
     return Answer(content=content, text=text, findings=lost, written=[made.table] if written else [])
 
 
 def show_status(options: FolderOptions, terminal: Terminal) -> Answer:
-    """Say how far a fleet is, and what failed.
+    """Say how far a fleet is, and what failed or lacks a recording.
 
     Example: backemf fleet status fleet/
     """
@@ -166,7 +166,7 @@ def show_status(options: FolderOptions, terminal: Terminal) -> Answer:
 
 
 def retry_fleet(options: RetryOptions, terminal: Terminal) -> Answer:
-    """Fit the units again that failed, and those that are left.
+    """Fit the units again that failed or lacked a recording, and those that are left.
 
     Example: backemf fleet retry fleet/
     """

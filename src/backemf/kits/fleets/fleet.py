@@ -25,7 +25,7 @@ from . import folder as fleet_folder
 from .folder import FleetStatus
 from .pool import place
 from .request import FleetRequest, Unit, units
-from .work import FAILED, FITTED, Row, failure, fitted_unit
+from .work import FITTED, Row, failure, fitted_unit
 
 PILOTS = 8
 """Units that are fitted from the start itself; where they end, the others begin."""
@@ -115,7 +115,7 @@ def fleet(
         same_bench: whether one bench served all units: it is not blamed for differences between them.
         starts: of each fit.
         seed: of the random starts.
-        on: 'local' (processes of this machine), 'here' (this process), dask://HOST:PORT, ray://HOST:PORT.
+        on: 'local' (processes of this machine), 'here' (this process), dask://HOST:PORT.
         jobs: units at once; all cores, unless given.
         progress: is told after every unit.
 
@@ -176,7 +176,7 @@ def run(
     again: bool = False,
     progress: Progress | None = None,
 ) -> Fleet:
-    """Fit what is not done yet; `again` those that failed, too."""
+    """Fit what is not done yet; `again` those too that failed, or lack one of their recordings."""
     fleet_folder.check_folder(folder)
     if (folder / fleet_folder.REQUEST).exists():
         before = fleet_folder.read_request(folder)
@@ -192,7 +192,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     asked = replace(asked, n_units=len(every))
     store.write(asked, folder / fleet_folder.REQUEST, force=True)
-    done = fleet_folder.keys(folder) - (fleet_folder.keys(folder, FAILED) if again else set())
+    done = fleet_folder.keys(folder) - (fleet_folder.keys(folder, want=True) if again else set())
     todo = [unit for unit in every if unit.key not in done]
     journal, given_progress = fleet_folder.FleetJournal(folder), _Progress(len(every), len(done), progress)
     try:
@@ -256,7 +256,7 @@ class _Progress:
 def retry(
     folder: Path | str, *, on: str = "local", jobs: int | None = None, progress: Progress | None = None
 ) -> Fleet:
-    """Fit what failed again, and what is left.
+    """Fit again what failed or lacked a recording, and what is left.
 
     Args:
         folder: of the fleet.

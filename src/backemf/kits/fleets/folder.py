@@ -21,7 +21,7 @@ from ...errors import InvalidValue, NotAvailable
 from ...files import replacing
 from ...findings import Finding
 from .request import FleetRequest
-from .work import FAILED, FITTED, Row, findings_of
+from .work import BROKEN, FAILED, FITTED, Row, findings_of
 
 REQUEST, JOURNAL, TABLE = "fleet.json", "journal.jsonl", "units.parquet"
 SYNC = 1.0
@@ -39,7 +39,7 @@ class FleetStatus(NamedTuple):
     fitted: int
     failed: int
     codes: Mapping[str, int]
-    """Findings of the units that failed, by code."""
+    """Findings of units that failed, or were fitted without one of their recordings, by code."""
     cpu_s: float
     per_minute: float | None
     """Units per minute from the first to the last that ended."""
@@ -122,16 +122,21 @@ def rows(folder: Path | str) -> Iterator[Row]:
             yield from json.loads(file.readline())["rows"]
 
 
-def keys(folder: Path | str, state: str | None = None) -> set[str]:
-    """Units that are done; or those of which some row has this state."""
-    if state is None:
+def wanting(row: Row) -> bool:
+    """Whether something of a unit is to be mended: it failed, or was fitted without one of its recordings."""
+    return row["state"] == FAILED or any(said["code"] == BROKEN for said in row.get("findings", ()))
+
+
+def keys(folder: Path | str, want: bool = False) -> set[str]:
+    """Units that are done; or those of which something is to be mended."""
+    if not want:
         return set(places(folder))
     found = set()
     path = Path(folder) / JOURNAL
     with path.open("rb") as file:
         for key, at in places(folder).items():
             file.seek(at)
-            if any(row["state"] == state for row in json.loads(file.readline())["rows"]):
+            if any(map(wanting, json.loads(file.readline())["rows"])):
                 found.add(key)
     return found
 
@@ -147,9 +152,8 @@ def status(folder: Path | str) -> FleetStatus:
         ended = row.get("ended")
         if ended is not None:
             first, last = min(first or ended, ended), max(last or ended, ended)
-        if row["state"] == FAILED:
-            for said in row["findings"]:
-                codes[said["code"]] = codes.get(said["code"], 0) + 1
+        for said in _to_mend(row):
+            codes[said["code"]] = codes.get(said["code"], 0) + 1
     gone = (last - first) / 60 if first is not None and last is not None else 0.0
     planned = read_request(folder).n_units + n_rows - n_keys  # a robot is a row for each joint
     rate = (n_keys - 1) / gone if gone > 0 else None
@@ -157,10 +161,14 @@ def status(folder: Path | str) -> FleetStatus:
 
 
 def failures(folder: Path | str) -> Iterator[Finding]:
-    """What is said of the units that failed."""
+    """What is said of the units that failed, or were fitted without one of their recordings."""
     for row in rows(folder):
-        if row["state"] == FAILED:
-            yield from findings_of(row)
+        yield from findings_of({"findings": _to_mend(row)})
+
+
+def _to_mend(row: Row) -> list[Row]:
+    """Findings of a row that wait for somebody to mend a recording."""
+    return [said for said in row.get("findings", ()) if row["state"] == FAILED or said["code"] == BROKEN]
 
 
 def write_table(folder: Path | str) -> Path:

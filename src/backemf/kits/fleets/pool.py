@@ -1,5 +1,5 @@
 """Where fits run: processes of this machine, one executor each, so that one that dies takes nothing with it;
-or a scheduler that joblib knows."""
+or Dask, through joblib."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 from ...errors import InvalidValue, NotAvailable
 
-PLACES = ("here", "local", "dask://HOST:PORT", "ray://HOST:PORT")
-"""This process; processes of this machine; schedulers."""
+PLACES = ("here", "local", "dask://HOST:PORT")
+"""This process; processes of this machine; a scheduler."""
 ATTEMPTS = 2
 """How often a unit may take its worker down before it is given up."""
 ONE_THREAD = {
@@ -124,13 +124,13 @@ class Local:
 
 
 class SchedulerPool:
-    """A scheduler behind one of joblib's registered backends. It runs lost units again by itself; where it
+    """A cluster of Dask, behind joblib's backend for it. It runs lost units again by itself; where it
     gives one up, those that were on their way are run one by one, so that only the guilty one fails."""
 
     def __init__(self, on: str, jobs: int | None):
         self._joblib = _joblib()
-        self._backend, self._client, cores = _connect(on)
-        self._jobs = jobs or cores
+        self._client = _connect(on)
+        self._jobs = jobs or max(1, sum(self._client.nthreads().values()))
 
     def map(self, work: Work, units: Iterable[Any]) -> Iterator[Done]:
         """Units with what came of each, as they end."""
@@ -168,37 +168,25 @@ class SchedulerPool:
 
     def _parallel(self, calls: Iterable[Any]) -> Any:
         options: dict[str, Any] = {"pre_dispatch": 4 * self._jobs, "batch_size": 1}
-        with self._joblib.parallel_config(backend=self._backend, n_jobs=self._jobs):
+        with self._joblib.parallel_config(backend="dask", n_jobs=self._jobs):
             return self._joblib.Parallel(return_as="generator_unordered", **options)(calls)
 
     def close(self) -> None:
         """End the connection."""
-        if self._client is not None:
-            self._client.close()
+        self._client.close()
 
 
 def _run_numbered(work: Work, k: int, unit: Any) -> tuple[int, Any]:
     return k, work(unit)
 
 
-def _connect(on: str) -> tuple[str, Any, int]:
-    """(joblib's name of the backend, a connection to close, how many units may run at once)."""
-    scheme, _, address = on.partition("://")
-    if scheme == "dask":
-        try:
-            distributed = importlib.import_module("distributed")
-        except ImportError:
-            raise NotAvailable('dask:// needs Dask: pip install "backemf[schedulers]"') from None
-        client = distributed.Client(f"tcp://{address}")
-        return "dask", client, max(1, sum(client.nthreads().values()))
+def _connect(on: str) -> Any:
+    """A connection to the scheduler at dask://HOST:PORT."""
     try:
-        ray = importlib.import_module("ray")
+        distributed = importlib.import_module("distributed")
     except ImportError:
-        raise NotAvailable('ray:// needs Ray: pip install "ray"') from None
-    importlib.import_module("ray.util.joblib").register_ray()
-    if not ray.is_initialized():
-        ray.init(on if address else None)
-    return "ray", None, max(1, int(ray.cluster_resources().get("CPU", 1)))
+        raise NotAvailable('dask:// needs Dask: pip install "backemf[schedulers]"') from None
+    return distributed.Client(f"tcp://{on.removeprefix('dask://')}")
 
 
 def _joblib() -> Any:
@@ -216,6 +204,6 @@ def place(on: str, jobs: int | None = None) -> Here | Local | SchedulerPool:
         return Here()
     if on == "local":
         return Local(jobs or processors())
-    if on.startswith(("dask://", "ray://")):
+    if on.startswith("dask://"):
         return SchedulerPool(on, jobs)
     raise InvalidValue(f"--on is {on!r}; expected {', '.join(PLACES)}")

@@ -24,12 +24,15 @@ from ...identify.fit import run_fit
 from ...identify.fit_options import FitOptions
 from ...logs.log import Log
 from ...logs.read import read
+from ...logs.recording import ReadError
 from ...logs.robot import Robot
 from ...results.fit_result import Fit
 from ...statistics import Coordinate
 from .request import FleetRequest, Unit, dataset, remote
 
 FITTED, FAILED = "fitted", "failed"
+BROKEN = "broken_log"
+"""The finding of a unit some of whose recordings, or all, cannot be read."""
 Row = dict[str, Any]
 """What a fleet keeps of one unit: names and plain numbers, as JSON has them."""
 CHUNK = 1 << 20
@@ -42,11 +45,13 @@ def fitted_unit(asked: FleetRequest, unit: Unit) -> list[Row]:
     try:
         with local_files(unit) as paths:
             sums = {source: checksum(path) for source, path in paths.items()}
-            logs = recordings(asked, list(paths.values()))
+            logs, left = recordings(asked, list(paths.values()))
             fit = identify_unit(asked, logs)
         rows = [row_of(unit, one, logs, joint) for joint, one in (fit.joints or {"": fit}).items()]
-    except BackemfWarning as error:
-        rows = [failure(unit, "broken_log", str(error))]
+        said = [_say(unit, BROKEN, text) for text in left]
+        rows = [row | {"findings": [*row["findings"], *said]} for row in rows]
+    except ReadError as error:
+        rows = [failure(unit, BROKEN, str(error))]
     except BackemfError as error:
         rows = [failure(unit, "unit_failed", str(error))]
     except (MemoryError, RecursionError, ArithmeticError, ValueError, LookupError, OSError) as error:
@@ -68,9 +73,13 @@ def failure(unit: Unit, code: str, text: str) -> Row:
     Returns:
         The row, with that finding.
     """
-    remedy = "mend or remove the recording, then `backemf fleet retry FOLDER`"
-    said = finding(code, f"{unit.key}: {' '.join(text.split())}", remedy).to_dict()
+    said = _say(unit, code, text)
     return {"unit": unit.name, "session": unit.session, "state": FAILED, "findings": [said]}
+
+
+def _say(unit: Unit, code: str, text: str) -> Row:
+    remedy = "mend or remove the recording, then `backemf fleet retry FOLDER`"
+    return finding(code, f"{unit.key}: {' '.join(text.split())}", remedy).to_dict()
 
 
 @contextlib.contextmanager
@@ -124,13 +133,14 @@ def checksum(path: Path) -> str:
     return total.hexdigest()
 
 
-def recordings(asked: FleetRequest, paths: Sequence[Path]) -> list[Log]:
-    """The logs of a unit; one that cannot be read, or only in part, is an error here."""
+def recordings(asked: FleetRequest, paths: Sequence[Path]) -> tuple[list[Log], list[str]]:
+    """(the logs of a unit, what is left out of them because it cannot be read); an error where none can."""
     told: dict[str, Any] = {"map": list(asked.map) or None, "settings": dict(asked.settings) or None}
     told["bench"] = asked.bench if asked.robot is None else Robot.read(asked.robot)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", BackemfWarning)
-        return read([str(path) for path in paths], **told)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", BackemfWarning)
+        logs = read([str(path) for path in paths], **told)
+    return logs, [str(one.message) for one in said if issubclass(one.category, BackemfWarning)]
 
 
 def identify_unit(asked: FleetRequest, logs: Sequence[Log]) -> Fit:

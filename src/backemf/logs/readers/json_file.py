@@ -20,6 +20,7 @@ SUFFIXES = (".json",)
 Event = tuple[str, Any]
 """What begins, ends or stands there, and its value."""
 _CHUNK = 1 << 16
+_MOST = 500_000
 _DEEPEST = 100
 """Values inside values beyond this are no recording."""
 
@@ -101,19 +102,24 @@ def _items(text: _Text) -> Iterator[plain_content.Item]:
         pass
 
 
-def _elements(events: Iterator[Event], depth: int = 0) -> Iterator[Any]:
+def _elements(events: Iterator[Event], depth: int = 0, count: Iterator[int] | None = None) -> Iterator[Any]:
     """The values of a list whose beginning is read."""
     for event, value in itertools.takewhile(lambda one: one[0] != "end_array", events):
-        yield _value(event, value, events, depth)
+        yield _value(event, value, events, depth, count)
 
 
-def _value(event: str, value: Any, events: Iterator[Event], depth: int = 0) -> Any:
-    """The whole value that begins with an event."""
+def _value(
+    event: str, value: Any, events: Iterator[Event], depth: int = 0, count: Iterator[int] | None = None
+) -> Any:
+    """The whole value that begins with an event; `count` is of the lists and objects in it."""
+    if event not in ("start_array", "start_map"):
+        return value
+    count = itertools.count() if count is None else count
     if depth > _DEEPEST:
         raise ReadError(f"not complete JSON: values are nested more than {_DEEPEST} deep")
+    if next(count) > _MOST:
+        raise ReadError(f"one value holds more than {_MOST} lists; expected a list of entries or of numbers")
     if event == "start_array":
-        return list(_elements(events, depth + 1))
-    if event == "start_map":
-        members = itertools.takewhile(lambda one: one[0] != "end_map", events)
-        return {key: _value(*next(events), events, depth + 1) for _, key in members}
-    return value
+        return list(_elements(events, depth + 1, count))
+    members = itertools.takewhile(lambda one: one[0] != "end_map", events)
+    return {key: _value(*next(events), events, depth + 1, count) for _, key in members}

@@ -407,7 +407,7 @@ class BagReader:
         bag, count = Bag(), itertools.count()
         check_file(path)
         try:
-            with _bounded():
+            with _bounds():
                 storage.open()
         except TooLarge:
             raise
@@ -415,7 +415,7 @@ class BagReader:
             why = f"{type(error).__name__}: {error} (was the recording cut off?)"
             raise ReadError(f"{self.wrong}: {why}") from None
         try:
-            with _bounded():
+            with _bounds():
                 _read_messages(storage, bag, count, report)
         except (ReadError, TooLarge):
             raise
@@ -457,7 +457,7 @@ CHUNK = 64 << 20
 
 
 @contextlib.contextmanager
-def _bounded() -> Iterator[None]:
+def _bounds() -> Iterator[None]:
     """While it lasts rosbags unpacks no part of a bag beyond what it announces, and SQLite ends a question
     without end: a bag may bring tables that are computed as they are read."""
     import apsw
@@ -490,16 +490,16 @@ def _bounded() -> Iterator[None]:
 def _unpack_zstd(content: bytes, size: int) -> bytes:
     from rosbags.rosbag2.storage_mcap import zstd
 
-    return zstd.ZstdDecompressor().decompress(content, _announced(size) + 1)
+    return zstd.ZstdDecompressor().decompress(content, _part_size(size) + 1)
 
 
 def _unpack_lz4(content: bytes, size: int) -> bytes:
     from lz4.frame import LZ4FrameDecompressor
 
-    return LZ4FrameDecompressor().decompress(content, _announced(size) + 1)
+    return LZ4FrameDecompressor().decompress(content, _part_size(size) + 1)
 
 
-def _announced(size: int) -> int:
+def _part_size(size: int) -> int:
     """What a part of a bag says that it unpacks to [bytes]."""
     if size > CHUNK:
         raise TooLarge(f"a part of it unpacks to {size >> 20} MB; write the bag with smaller parts (chunks)")

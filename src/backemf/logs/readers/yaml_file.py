@@ -9,7 +9,7 @@ import numpy as np
 
 from ...bounds import bytes_of
 from ...errors import NotAvailable
-from ...files import list_in
+from ...files import list_in, table_in
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain_content
 
@@ -17,6 +17,8 @@ FORMAT = "YAML"
 SUFFIXES = (".yaml", ".yml")
 LARGEST = 4 << 20
 """Bytes: a parser of YAML takes a second for each megabyte, and a hundred times its memory."""
+MOST = 400_000
+"""Values, and four times the lists and objects in brackets."""
 DEEPEST = 1000
 """Brackets within brackets; a parser's time grows with the square of them,
 and no recording has more than a few."""
@@ -37,6 +39,11 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     encoding = encoding_of(raw)
     if encoding == "latin-1":
         raise ReadError("not a text file in UTF-8 or UTF-16")
+    lists, values = sum(map(raw.count, b"[{")), sum(map(raw.count, b",\n"))
+    if lists > MOST // 4 or values > MOST:
+        raise ReadError(
+            f"it has {lists} brackets and {values} values, where {MOST} are read; save it as JSON"
+        )
     if (depth := _depth(raw)) > DEEPEST:
         wanted = "expected entries or lists of numbers"
         raise ReadError(f"not plain YAML: {depth} brackets are open at once; {wanted}")
@@ -58,11 +65,11 @@ def _refuse_many(content: Any, most: int) -> None:
     waiting, seen = [content], 0
     while waiting:
         one = waiting.pop()
-        inner = [*one.values()] if isinstance(one, dict) else list_in(one)
+        inner = [*table_in(one).values()] or list_in(one)
         seen += 1 + len(inner)
         if seen > 2 * most + 16:
             raise ReadError("not plain YAML: its parts repeat each other (*name); write every value out")
-        waiting += [value for value in inner if isinstance(value, dict | list)]
+        waiting += [value for value in inner if table_in(value) or list_in(value)]
 
 
 def _depth(raw: bytes) -> int:

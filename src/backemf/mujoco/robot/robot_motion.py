@@ -98,7 +98,16 @@ def _fill_gaps(t: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 def window_of(t: np.ndarray, q: np.ndarray, noise: np.ndarray) -> int:
     """The window whose cubics, laid without a sample, come nearest to it: cross-validation, over the joints
-    that move."""
+    that move.
+
+    Args:
+        t: sample times [s].
+        q: positions (samples, joints) [rad or m].
+        noise: standard deviation of each joint's position.
+
+    Returns:
+        Samples of that window.
+    """
     step = float(np.median(np.diff(t)))
     fitting = [n for n in WINDOWS if n * step <= LONGEST and n < len(t)] or [WINDOWS[0]]
     speed = np.abs(np.gradient(q, t, axis=0))

@@ -197,6 +197,10 @@ def edit_model(
         from ..description import into_urdf
 
         return into_urdf({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
+    if request.target == "usd":
+        from ..training.usd import into_usd
+
+        return into_usd({joint: write_target(module, one, request) for joint, one in wanted.items()}, path)
     if request.target == "mujoco-plugin":
         from ..code.plugin import into_plugin
 
@@ -208,7 +212,7 @@ def edit_model(
     if request.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(
             f"an export for {request.target} cannot be put into a model; expected mujoco, mujoco-plugin,"
-            " mujoco-classic, jax@mjx or urdf"
+            " mujoco-classic, jax@mjx, urdf or usd"
         )
     model = model_of(path)
     choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
@@ -527,18 +531,19 @@ def with_states(
     keys = [e for e in model.elements if e.tag == "key" and e.parent == "keyframe"]
     files = apply_edits([*edits, *(_keyframe_edit(e, {}) for e in keys)])
     new = compiled(files)
-    yields = bool(getattr(new, "nplastic", 0))
-    if len(keys) != new.nkey or not (new.na or added or yields):
+    if len(keys) != new.nkey or not (new.na or added or getattr(new, "nplastic", 0)):
         return files, new
     mine = []
     for k, e in enumerate(keys):
         rows = {"act": _activations(old, new, k, replaced), "ctrl": _commands(new, k, added)}
-        if yields:
-            rows["plastic"] = spring_rests(new, k)
-        words = {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
-        mine.append(_keyframe_edit(e, words))
+        mine.append(_keyframe_edit(e, _row_words({**rows, "plastic": spring_rests(new, k)})))
     files = apply_edits([*edits, *mine])
     return files, compiled(files)
+
+
+def _row_words(rows: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Rows of numbers as XML attributes; what is 0 is not there."""
+    return {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
 
 
 def _keyframe_edit(key: Element, words: dict[str, str]) -> Edit:

@@ -18,7 +18,7 @@ from ..mujoco.edited_model import EditedModel
 from ..mujoco.into import KEPT, UserModel, escape_attribute, host_edits, model_of, with_states
 from ..result import Export, Request, number
 from ..template import fill
-from .training_numbers import TrainingFile
+from .training_numbers import TrainingFile, band_row
 
 FLAVOURS = {"mjx": "", "playground": " and of Playground's mjx_env.step"}
 """Versions that have a class for MJX, and what else it takes the place of."""
@@ -60,10 +60,25 @@ def flavour(file: TrainingFile, drives: Sequence[JointDrive] = ()) -> str:
         "jax_mjx.py",
         also=FLAVOURS[file.request.version],
         joints="\n".join(f"    {joint!r}: {numbers!r}," for joint, numbers in joints.items()),
+        members=_members(file, drives),
         scale=repr(scales),
         range=repr({joint: ranges.get(joint) or (-WIDE, WIDE) for joint in joints}),
         call="step(p, s, u, q, v, self.dt, inertia=J)",
     )
+
+
+def _members(file: TrainingFile, drives: Sequence[JointDrive]) -> str:
+    """Each joint's own rows of a robot's draws, where these are drawn."""
+    own = file.spread.joints if file.request.draws else {}
+    lines = []
+    for drive in drives:
+        if drive.joint in own:
+            spread, size = own[drive.joint], None
+            if spread.slow and file.has_offset:
+                size = spread.slow[0]
+            rows = {path: band_row(drive.actuator, path, row) for path, row in spread.draws.items()}
+            lines.append(f"    {drive.joint!r}: ({rows!r}, {size!r}),")
+    return "\n".join(lines)
 
 
 def into_mjx(

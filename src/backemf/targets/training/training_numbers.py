@@ -242,7 +242,9 @@ def _draws(actuator: Actuator, spread: Spread) -> list[str]:
         f"# times sqrt(pi / 2){'' if held else '; none was given'}.",
         f"HELD_OUT = {held!r}",
         "# Whole draws of a fit's bands, one number a draw in every row: what belongs together stays so.",
-        *_table("BANDS", {f'"{path}"': _row(actuator, path, v) for path, v in spread.draws.items()}),
+        *_table(
+            "BANDS", {f'"{path}"': repr(band_row(actuator, path, v)) for path, v in spread.draws.items()}
+        ),
         "# What goes with them: standard deviation of a slow error of the position [rad or m], and the time",
         f"# after which it is down to 1/e of itself [s]{'' if slow else '; none'}.",
         f"SLOW = {slow!r}",
@@ -311,11 +313,20 @@ def _table(name: str, rows: Mapping[str, str], remarks: Mapping[str, str] | None
     return [f"{name} = {{", *(f"    {k}: {v},{after[k]}" for k, v in rows.items()), "}"]
 
 
-def _row(actuator: Actuator, path: str, values: Sequence[float]) -> str:
-    """Drawn numbers, none outside its range."""
+def band_row(actuator: Actuator, path: str, values: Sequence[float]) -> tuple[float, ...]:
+    """Drawn numbers of one path, none outside its range.
+
+    Args:
+        actuator: whose number it is.
+        path: of the number.
+        values: one of each draw, in its unit.
+
+    Returns:
+        The same, to seven digits.
+    """
     ranges = {known: _range(f.metadata, value) for known, f, value in quantities(actuator)}
     low, high = ranges[path]
-    return repr(tuple(float(f"{min(max(value, low), high):.7g}") for value in values))
+    return tuple(float(f"{min(max(value, low), high):.7g}") for value in values)
 
 
 def _set(names: Iterable[str]) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ....physics.profile import limit_error, nearest_count, profile_step, ramp_step
+from ....physics.maths import whole
+from ....physics.profile import limit_error, profile_step, ramp_step
 from ..registers import Map, Register
 from .plants import VirtualJoints
 
@@ -249,7 +250,7 @@ class Device:
     def _encoder(self, position: float) -> int:
         """The encoder's count at a position [rad]."""
         scale = self.table.scales["position"]
-        return int(nearest_count(position / scale.factor + scale.zero))
+        return int(whole(position / scale.factor + scale.zero))
 
     def _set_middle(self) -> None:
         actual = self._encoder(self.plant.motion(self.k)[0])
@@ -336,7 +337,7 @@ class Device:
         else:
             step = profile_step(self._setpoint, self._speed, self._goal, speed, acceleration, h)
             self._setpoint, self._speed = float(step[0]), float(step[1])
-        error = factor * float(nearest_count(self._setpoint) - actual)
+        error = factor * float(whole(self._setpoint) - actual)
         self.plant.follow(self.k, q + float(limit_error(error, w, full, damping, self._duty_limit(w))))
 
     def _law(self) -> tuple[float, float]:

@@ -1,0 +1,138 @@
+"""`power`: a robot's recorded motion on one battery."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..datasheets import parts
+from ..errors import InvalidValue, MissingValue
+from ..logs.log import Log
+from ..logs.read import read
+from ..logs.robot import Robot
+from ..options import Options, option, options, takes
+from ..physics.actuator import Actuator
+from ..physics.supply import Supply
+from ..results.fit_result import Fit
+from .robot_power import PowerRun, load_of, run_on_supply, supply_of
+from .size_options import parse_list
+
+
+def parse_supply(text: str) -> Supply:
+    """A battery in words."""
+    return supply_of(text)
+
+
+@options
+class PowerOptions(Options):
+    """Keywords of `be.power`."""
+
+    battery: Supply = option(
+        help='The supply: "voc=29.6V r=80mohm capacity=8Ah fuse=60A"; also empty, r1 and c1, soc,'
+        " charge_limit, brake, c, aux.",
+        parse=parse_supply,
+        more="A `be.Supply`.",
+    )
+    part: str | Sequence[str] = option(
+        default=(),
+        help="What moves the joints: a part of the catalogue, or PATTERN=PART for some. May be repeated.",
+        parse=parse_list,
+    )
+    fit: str | None = option(default=None, help="A fit of the robot (JSON), in place of parts.")
+    ratio: str | Sequence[str] = option(
+        default=(),
+        help="Gears behind a part's own: PATTERN=N, as in calf=1.917. May be repeated.",
+        parse=parse_list,
+    )
+    repeat: int = option(default=1, help="How often the motion is done; the last time is shown.", least=1)
+    ambient: float = option(default=25.0, help="Temperature of the surroundings [degC].", unit="degC")
+    duty_limit: float = option(default=1.0, help="Largest duty of the drives.", unit="1", least=0.01)
+
+
+def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOptions) -> PowerRun:
+    """A robot's recorded motion on one supply: sag, energy, what was not delivered, what gets too hot.
+
+    Args:
+        robot: a `be.Robot`, or its file.
+        log: a recording of it, or its file.
+        options: the battery, and what moves the joints.
+
+    Returns:
+        The bus over time, every joint, and findings.
+
+    Raises:
+        BackemfError: a joint has no part, or is not in the recording.
+    """
+    match robot:
+        case Robot():
+            owner = robot
+        case _:
+            owner = Robot.read(robot)
+    match log:
+        case Log():
+            recording = log
+        case _:
+            recording = read(log, bench=owner)[0]
+    actuators = _actuators(owner, recording, options)
+    load = load_of(owner, recording, [*actuators])
+    how = {"ambient": options.ambient, "repeat": options.repeat, "limit": options.duty_limit}
+    return run_on_supply(owner.name, actuators, load, options.battery, **how)
+
+
+power = takes(PowerOptions)(run_power)
+
+
+def _actuators(robot: Robot, log: Log, options: PowerOptions) -> dict[str, Actuator]:
+    """By joint of the recording, what moves it."""
+    given = _words(options.part, "part")
+    if (options.fit is None) == (not given):
+        which = "a fit and parts are given" if given else "nothing says what moves the joints"
+        raise MissingValue(f"{which}; expected part='go-m8010-6', or a fit of the robot")
+    recorded = [name for name in robot.names if name in log.joints]
+    by_joint = Fit.read(options.fit).actuators if options.fit is not None else _of_parts(recorded, given)
+    found = {name: by_joint[name] for name in recorded if name in by_joint}
+    if not found:
+        there = ", ".join(recorded) or "none of them"
+        raise MissingValue(f"no joint of {robot.name} has an actuator; its recording has: {there}")
+    ratios = {pattern: float(text) for pattern, text in _words(options.ratio, "ratio").items()}
+    return {name: _behind(actuator, _of(name, ratios)) for name, actuator in found.items()}
+
+
+def _of_parts(joints: Sequence[str], given: Mapping[str, str]) -> dict[str, Actuator]:
+    """Actuators of the parts that joints were given."""
+    known = {part: parts.part(part).actuator for part in set(given.values())}
+    chosen = {name: _of(name, given) for name in joints}
+    return {name: known[part] for name, part in chosen.items() if part is not None}
+
+
+def _behind(actuator: Actuator, ratio: float | None) -> Actuator:
+    """An actuator behind further gears without loss."""
+    if ratio is None:
+        return actuator
+    gearbox = replace(actuator.gearbox, ratio=actuator.gearbox.ratio * ratio, backlash=None)
+    friction = replace(actuator.gearbox, ratio=ratio, n_motors=1).reflect(actuator.friction)
+    return replace(actuator, gearbox=gearbox, friction=friction)
+
+
+def _words(given: str | Sequence[str], name: str) -> dict[str, str]:
+    """ "calf=1.9" -> {"calf": "1.9"}; without a pattern it is for all."""
+    match given:
+        case str():
+            given = (given,)
+    rows = {}
+    for text in given:
+        pattern, equals, value = text.rpartition("=")
+        if equals and not (pattern and value):
+            raise InvalidValue(f"{name} is {text!r}; expected PATTERN=VALUE")
+        rows[pattern or ".*"] = value
+    return rows
+
+
+def _of(joint: str, rows: Mapping[str, Any]) -> Any:
+    """What a joint was given: by its name first, then by a pattern in it."""
+    if joint in rows:
+        return rows[joint]
+    return next((value for pattern, value in rows.items() if re.search(pattern, joint)), None)

@@ -1,0 +1,128 @@
+"""Moments against samples, the best ratio against a grid, cycles of heat against a differential equation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from backemf.physics.duty import (
+    Reduction,
+    best_ratio,
+    mean_power,
+    mean_square_torque,
+    rotor_torque,
+    torque_series,
+)
+from backemf.physics.thermal import CycleHeat
+from backemf.sizing.task import Task
+
+PICK = (
+    "pendulum mass=1.5kg length=0.3m arm_mass=0.4kg",
+    "trapezoid from=23deg to=100deg time=0.45s dwell=0.55s",
+)
+
+
+def reductions(n: int, seed: int = 0) -> Reduction:
+    rng = np.random.default_rng(seed)
+    N, J = rng.uniform(3.0, 200.0, n), 10.0 ** rng.uniform(-6.0, -4.0, n)
+    return Reduction(J, 1e-6 * rng.random(n), 0.01 * rng.random(n), N, rng.uniform(0.5, 1.0, n))
+
+
+def by_hand(task: Task, r: Reduction, k: int) -> np.ndarray:
+    """The rotor's torque of one of them, sample by sample, as the textbook has it."""
+    w, T, top = task.velocity, task.torque, np.max(np.abs(task.velocity))
+    moving = np.abs(w) > 1e-3 * top
+    with np.errstate(invalid="ignore"):
+        eta = np.where(~moving | (T == 0.0), 1.0, np.where(T * w > 0.0, 1.0 / r.eta[k], r.eta[k]))
+    s = np.where(moving, np.sign(w), 0.0)
+    own = r.N[k] * (r.J[k] * task.acceleration + r.B[k] * w) + r.tau_c[k] * s
+    return own + eta * T / r.N[k]
+
+
+def test_moments_are_the_samples():
+    task, r = Task.of_bench(*PICK), reductions(20)
+    square, power = mean_square_torque(task.moments, r), mean_power(task.moments, r)
+    for k in range(20):
+        tau = by_hand(task, r, k)
+        assert square[k] == pytest.approx(np.mean(tau**2), rel=1e-12)  # sums of 2000 in float64
+        assert power[k] == pytest.approx(np.mean(tau * r.N[k] * task.velocity), rel=1e-10, abs=1e-12)
+        assert torque_series(task.samples, r)[k] == pytest.approx(tau, rel=1e-12)
+
+
+def test_peaks_are_at_corners():
+    task, r = Task.of_bench(*PICK), reductions(20, seed=1)
+    found = np.max(
+        [np.abs(rotor_torque(e.samples, e.side, e.flow, r)).max(axis=1) for e in task.extremes], axis=0
+    )
+    for k in range(20):
+        assert found[k] == pytest.approx(np.abs(by_hand(task, r, k)).max(), rel=1e-6)  # float32
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_ratio_is_that_of_a_grid(seed):
+    task, rng = Task.of_bench(*PICK), np.random.default_rng(seed)
+    J, B, c, eta = 10.0 ** rng.uniform(-6, -4), 1e-6 * rng.random(), 0.01 * rng.random(), rng.uniform(0.5, 1)
+    grid = np.geomspace(5.0, 5000.0, 40_000)
+    one = np.ones_like(grid)
+    square = mean_square_torque(task.moments, Reduction(J * one, B * one, c * one, grid, eta * one))
+    assert best_ratio(task.moments, J, B, c, eta) == pytest.approx(grid[square.argmin()], rel=3e-4)  # a step
+
+
+def test_without_friction_the_ratio_is_a_root_of_two_means():
+    task = Task.of_bench("flywheel inertia=0.01kg*m^2", "sine amplitude=1rad period=1s")
+    J = 1e-5  # N^2 = J_load / J
+    assert best_ratio(task.moments, J, 0.0, 0.0) == pytest.approx(np.sqrt(0.01 / J), rel=1e-9)
+
+
+def heat() -> CycleHeat:
+    numbers = (0.317, 0.00393, 25.0, 1.93, 4.65, 21.55, 240.9)
+    return CycleHeat(*(np.array([x]) for x in numbers), ambient=25.0)
+
+
+def integrated(square: np.ndarray, lengths: np.ndarray, cycles: int) -> float:
+    """Peak of the last cycle, by somebody else's solver."""
+    R, alpha, T_0, R_1, R_2, C_1, C_2 = 0.317, 0.00393, 25.0, 1.93, 4.65, 21.55, 240.9
+    x, peak = np.array([25.0, 25.0]), 25.0
+    for n in range(cycles):
+        for i2, h in zip(square, lengths, strict=True):
+
+            def slope(_, T, i2=i2):
+                flow = (T[0] - T[1]) / R_1
+                return [
+                    (R * (1 + alpha * (T[0] - T_0)) * i2 - flow) / C_1,
+                    (flow - (T[1] - 25.0) / R_2) / C_2,
+                ]
+
+            run = solve_ivp(slope, (0.0, h), x, rtol=1e-9, atol=1e-9)
+            x = run.y[:, -1]
+            if n == cycles - 1:
+                peak = max(peak, float(run.y[0].max()))
+    return peak
+
+
+def test_a_cycle_of_heat_is_its_differential_equation():
+    square, lengths = np.array([40.0, 0.0, 130.0, 5.0]), np.array([10.0, 20.0, 4.0, 30.0])
+    for cycles in (1, 7):
+        exact = heat().cycle(square[None], np.zeros((1, 4)), lengths, cycles)[0][0]
+        assert exact == pytest.approx(integrated(square, lengths, cycles), abs=1e-4)
+    for_ever = heat().cycle(square[None], np.zeros((1, 4)), lengths)[0][0]
+    assert for_ever == pytest.approx(
+        heat().cycle(square[None], np.zeros((1, 4)), lengths, 500)[0][0], abs=1e-6
+    )
+
+
+def test_long_cycles_are_hotter_than_their_mean():
+    """RE 40 at 5.75 A RMS, a quarter of the time on: 121, 131, 157 and 235 degC, as computed elsewhere."""
+    square = np.array([[4 * 5.75**2, 0.0]])
+    peaks = [
+        heat().cycle(square, np.zeros((1, 2)), np.array([on, 3.0 * on]))[0][0] for on in (1, 10, 30, 120)
+    ]
+    assert peaks == pytest.approx([121, 131, 157, 235], abs=1.0)  # printed without decimals
+    assert heat().steady(np.array([5.75**2]), np.zeros(1))[0] == pytest.approx(120.0, abs=1.0)
+
+
+def test_runaway_is_infinite():
+    square = np.array([[400.0]])
+    assert np.isinf(heat().cycle(square, np.zeros((1, 1)), np.array([1.0]))[0][0])
+    assert np.isinf(heat().steady(square[0], np.zeros(1))[0])
