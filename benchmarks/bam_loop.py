@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 
 from replays import BAM, python_for_bam
 
 import backemf as be
 from benchmarks.measured_numbers import record
 
+ROOT = Path(__file__).resolve().parents[1]
 WORKER = ROOT / "tests" / "exports" / "bam_run.py"
 SISTER = "sts3215"
 """The actuator of BAM whose code drives the STS3032; the published numbers are for it."""

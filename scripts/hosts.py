@@ -100,8 +100,8 @@ def report(names: list[str], build: Path) -> int:
         (head, *rows), more = proven(names, build)
         wrong += more
         print(markdown(head, rows))
-    if names == list(HOSTS):
-        fill(ROOT / "docs" / "targets" / "warp.md", "hosts", markdown(head, rows))
+        if names == list(HOSTS):
+            fill(ROOT / "docs" / "targets" / "warp.md", "hosts", markdown(head, rows))
     for text in wrong:
         print(f"does not hold: {text}")
     return 1 if wrong else 0

@@ -12,6 +12,7 @@ import pytest
 import backemf as be
 from backemf.datasheets import parts
 from backemf.datasheets.gearhead import Gearhead, PartsTable
+from backemf.figure import Table
 from backemf.sizing import components
 from backemf.sizing.choice import Choice
 from backemf.sizing.judge import LIMITS, Judge
@@ -117,7 +118,8 @@ def test_choices_of_the_catalogue_and_a_table(gears):
     figure = sizing.figure()
     assert len(figure.panels) == 2
     page = sizing_page(sizing)
-    assert next(b.filtered for s in page.sections for b in s.blocks if hasattr(b, "filtered"))
+    tables = [b for s in page.sections if s.key == "choices" for b in s.blocks if isinstance(b, Table)]
+    assert [one.filtered for one in tables] == [True]
 
 
 def test_the_best_is_an_actuator_that_does_the_task(gears):

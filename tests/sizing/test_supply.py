@@ -150,3 +150,44 @@ def test_hot_windings_are_named_by_joint():
     (said,) = [f for f in run.findings if f.code == "too_hot"]
     assert "knee" in said.text
     assert run.joints[0].seconds_to_limit == pytest.approx(6.0, abs=3.0)  # 6.7 s at its stall, see simulate
+
+
+TWO = """<mujoco><option timestep="0.002"/><worldbody><body><joint name="a" axis="0 1 0"/>
+<geom type="capsule" size=".02" fromto="0 0 0 0 0 -.3" mass=".2"/>
+<body pos="0 0 -.3"><joint name="b" axis="0 1 0"/>
+<geom type="capsule" size=".02" fromto="0 0 0 0 0 -.3" mass=".1"/></body></body>
+</worldbody><actuator><position joint="a" kp="5"/><position joint="b" kp="5"/></actuator></mujoco>"""
+
+
+def moved(supply: be.Supply | None, n: int = 150) -> tuple[np.ndarray, list[dict[str, float]]]:
+    """Two servos in MuJoCo that are sent to and fro, on their own supplies or on one."""
+    import mujoco
+
+    motors = be.attach(mujoco.MjSpec.from_string(TWO), "sts3215-12v", supply=supply, check=False)
+    data, places, seen = mujoco.MjData(motors.model), [], []
+    for k in range(n):
+        data.ctrl[:2] = 1.0 if k < 100 else -1.0
+        if supply is not None:
+            motors.feed(data)
+            seen.append(motors.bus(data))
+        mujoco.mj_step(motors.model, data)
+        places.append(data.qpos.copy())
+    return np.array(places), seen
+
+
+def test_motors_in_mujoco_share_a_supply():
+    alone, _ = moved(None)
+    stiff, seen = moved(be.Supply(voltage=12.0))
+    assert np.array_equal(alone, stiff)  # the very same steps
+    assert {one["voltage"] for one in seen} == {12.0}
+    soft, seen = moved(be.Supply(voltage=12.0, resistance=0.5, capacity=3600.0))
+    sag = 12.0 - np.array([one["voltage"] for one in seen])
+    assert sag == pytest.approx(0.5 * np.array([one["current"] for one in seen]), abs=1e-9)  # Ohm's law
+    assert sag.max() > 1.0
+    assert np.abs(soft - alone).max() > 5e-3
+    assert seen[-1]["used"] == pytest.approx(0.002 * sum(one["current"] for one in seen[:-1]), rel=1e-6)
+    import mujoco
+
+    motors = be.attach(mujoco.MjSpec.from_string(TWO), "sts3215-12v", check=False)
+    with pytest.raises(be.BackemfError, match="share no supply"):
+        motors.feed(mujoco.MjData(motors.model))

@@ -174,14 +174,29 @@ class LiveSystem(HostedSystem):
         asked = self.input_values(u)
         load = self.load_seen(p, u, 0.0, asked["acceleration"], asked["acted"], 1.0)
         given = {**asked, "load": load, "enabled": 1.0 - asked.get("disabled", 0.0)}
-        known = hosted_system(self.actuator, switched="disabled" in self.inputs)
+        targets = self.actuator.drive.targets
+        if "sag" in asked:
+            actuator, _ = self.with_parameters(p)
+            given["supply"] = present(actuator.drive.supply) - asked["sag"]
+            targets = (*targets, "supply")
+        known = hosted_system(self.actuator, targets, switched="disabled" in self.inputs)
         return known.step(p, s, tuple(given[name] for name in known.inputs), h)
 
 
-def live_system(actuator: Actuator, *, switched: bool = False) -> LiveSystem:
+def live_system(actuator: Actuator, *, switched: bool = False, shared: bool = False) -> LiveSystem:
     """The system of an actuator inside a simulator; its inputs are the joint's inertia, what happened over
-    the last step, what its drive follows, and whether it is off where that may be switched."""
-    asked = (*actuator.drive.targets, *(("disabled",) if switched else ()))
+    the last step, what its drive follows, whether it is off where that may be switched, and what is missing
+    of its supply where that is shared.
+
+    Args:
+        actuator: its parts.
+        switched: whether it may be switched off.
+        shared: whether it has its supply together with others.
+
+    Returns:
+        The system.
+    """
+    asked = (*actuator.drive.targets, *(("disabled",) if switched else ()), *(("sag",) if shared else ()))
     return LiveSystem(
         actuator=actuator, bench=Recorded(), inputs=("inertia", "acceleration", "acted", *asked)
     )

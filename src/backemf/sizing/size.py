@@ -139,7 +139,7 @@ def _parts(task: Task, options: SizeOptions) -> tuple[list[MotorPart], list[Gear
     motors = _of_name(motors, options.motor)
     gears = _of_sort(gears, options.gear)
     if options.any_ratio is not None:
-        gears += [*_free_gears(task, motors, options.any_ratio)]
+        gears += [*_free_gears(task, motors, options.any_ratio, options.bus)]
     findings = [
         finding("rows_left_out", f"{text}.", "correct the rows in your copy, or leave them") for text in notes
     ]
@@ -168,17 +168,21 @@ def _of_sort(gears: list[Gearhead], sort: str | None) -> list[Gearhead]:
     return kept
 
 
-def _free_gears(task: Task, motors: Sequence[MotorPart], eta: float) -> Iterator[Gearhead]:
-    """For each bare motor, gears of the ratios that suit it."""
+def _free_gears(task: Task, motors: Sequence[MotorPart], eta: float, bus: float) -> Iterator[Gearhead]:
+    """For each bare motor, gears of the ratios that suit it: the one of least current, the one at which the
+    bus just turns it fast enough, and shares of both."""
     for m in motors:
         n = m.numbers
-        if n["ratio"] != 1.0 or m.missing:
+        if n["ratio"] != 1.0:
             continue
-        N = best_ratio(task.moments, n["rotor_inertia"], n["viscous"], n["friction"], eta)
-        for share in SHARES:
-            if math.isfinite(N) and share * N > 0:
-                name = f"any {share * N:.3g}:1"
-                yield Gearhead(name=name, sort=ANY, ratio=share * N, efficiency=eta, fits=(m.name,))
+        J = 0.0 if math.isnan(n["rotor_inertia"]) else n["rotor_inertia"]
+        cool = best_ratio(task.moments, J, n["viscous"], n["friction"], eta)
+        fast = bus / (n["back_emf_constant"] * task.top_speed) if task.top_speed > 0.0 else math.inf
+        for N in sorted(
+            {float(f"{share * x:.3g}") for x in (cool, fast) if math.isfinite(x) for share in SHARES}
+        ):
+            if N > 0:
+                yield Gearhead(name=f"{ANY} {N:g}:1", sort=ANY, ratio=N, efficiency=eta, fits=(m.name,))
 
 
 ANY = "any"

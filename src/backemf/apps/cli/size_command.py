@@ -59,8 +59,7 @@ class SizeWords(WritingWords, SizeOptions):
 def size(options: SizeWords, terminal: Terminal) -> Answer:
     """Judge every motor behind every gearhead against a task, and simulate the best in full.
 
-    Example: backemf size --bench "pendulum mass=1.5kg length=0.3m" --move "trapezoid from=23deg to=100deg
-    time=0.45s dwell=0.55s" --bus 24V
+    Example: backemf size --bench "pendulum mass=1kg length=0.2m" --move "sine amplitude=1 period=1" --bus 24V
     """
     from dataclasses import replace
 
@@ -167,8 +166,7 @@ class PowerWords(WritingWords, PowerOptions):
 def power(options: PowerWords, terminal: Terminal) -> Answer:
     """Put a robot's recorded motion on one battery: sag, energy, what it does not deliver, what gets too hot.
 
-    Example: backemf power go2.xml go2.csv --part go-m8010-6 --ratio calf=1.917 --battery "voc=29.6V r=80mohm
-    capacity=8Ah"
+    Example: backemf power go2.xml go2.csv --part go-m8010-6 --battery "voc=29.6V r=80mohm capacity=8Ah"
     """
     from ...sizing.power import run_power
 

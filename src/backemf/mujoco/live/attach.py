@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...bounds import json_of, outside
+from ...bounds import json_of
 from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...engine.hosted_system import LiveSystem, live_system
@@ -28,6 +28,7 @@ from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding
 from ...physics.actuator import Actuator
 from ...physics.maths import is_whole
+from ...physics.supply import Supply
 from ...results.fit_result import Fit
 from ..arrays import installed_era, load_mujoco, without_log
 from ..joint_interface import JointDrive, choose_joints, drive_findings, drive_joint, read_joint
@@ -35,6 +36,7 @@ from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
 from ..models import LoadedModel, solver_findings
 from . import callback, model_edit, motor_rows, safe
 from .motors import Attachment, Motors as Motors, element
+from .shared_bus import SharedBus
 
 INERTIA_FLOOR = 1e-10
 """Below this a joint has no inertia to speak of [kg m^2 or kg]."""
@@ -81,6 +83,7 @@ def attach(
     switch: bool = False,
     ctrl: str = "model",
     check: bool = True,
+    supply: Supply | None = None,
     allow_outside: bool = False,
 ) -> Motors:
     """Put actuators onto a model's joints.
@@ -101,6 +104,7 @@ def attach(
             what the actuator's own drive follows, in the joint's units.
         check: move every joint for a second beside the model as it was, and refuse one that no longer
             follows.
+        supply: a `be.Supply` that all share, in place of their own; see `Motors.feed`.
         allow_outside: let the model include files from outside its own folder.
 
     Returns:
@@ -111,30 +115,22 @@ def attach(
     """
     wanted = _by_joint(actuators)
     _check_wanted(wanted, ctrl, substeps=substeps, sweeps=sweeps)
-    with outside(allow_outside):
-        spec, name = model_edit.spec_of(model)
+    spec, name = model_edit.spec_of(model, allow_outside)
     _check_integrator(spec, name)
     before = model_edit.compile_spec(spec.copy(), name)
-    known = {pattern: _actuator(given) for pattern, given in wanted.items()}
+    known = {pattern: _on_supply(_actuator(given), supply) for pattern, given in wanted.items()}
     choice = choose_joints(before, {pattern: one.actuator.motion for pattern, one in known.items()}, name)
-    placed = {}
-    for joint, pattern in choice.deciding.items():
-        actuator, fit, unknown = known[pattern]
-        was = read_joint(LoadedModel(before, installed_era()), joint)
-        drive = drive_joint(was, actuator, unknown, ctrl, whole=True)
-        placed[joint] = _place_actuator(spec, drive, fit, switch, ctrl)
-    findings = [*drive_findings(one.drive for one in placed.values()), *choice.findings()]
+    given = {joint: known[pattern] for joint, pattern in choice.deciding.items()}
+    placed = _place_actuators(spec, before, given, switch, ctrl, supply is not None)
     _add_channels(spec, placed, feedforward)
+    shared = SharedBus.on(spec, supply)
     made = _compile_with(spec, before, placed, name)
-    _check_inertias(made, placed, name)
-    findings += solver_findings(made)
+    said = [*drive_findings(one.drive for one in placed.values()), *choice.findings(), *solver_findings(made)]
 
     def fill(least: int = 1) -> Motors:
-        return _fill_model(made, spec, placed, findings, substeps, sweeps, least)
+        return replace(_fill_model(made, spec, placed, said, substeps, sweeps, least), shared=shared)
 
-    if not check:
-        return fill()
-    return _try_motors(before, fill, () if substeps else FINER, placed, ctrl)
+    return _try_motors(before, fill, () if substeps else FINER, placed, ctrl) if check else fill()
 
 
 def _try_motors(
@@ -193,7 +189,9 @@ def _compile_with(spec: Any, before: Any, placed: Mapping[str, AttachedActuator]
     added = {one.name: joint for joint, one in placed.items() if one.drive.holds_anew}
     if any(len(key.act) or added for key in spec.keys):
         model_edit.keyframes(spec, before, own, added)
-    return model_edit.compile_spec(spec, name)
+    made = model_edit.compile_spec(spec, name)
+    _check_inertias(made, placed, name)
+    return made
 
 
 def _check_wanted(wanted: Mapping[str, Any], ctrl: str, **counts: int | None) -> None:
@@ -223,11 +221,23 @@ def _check_integrator(spec: Any, name: str) -> None:
         )
 
 
+def _place_actuators(
+    spec: Any, before: Any, given: Mapping[str, GivenActuator], switch: bool, ctrl: str, shared: bool
+) -> dict[str, AttachedActuator]:
+    """What was given put onto the joints of a model."""
+    placed = {}
+    for joint, one in given.items():
+        was = read_joint(LoadedModel(before, installed_era()), joint)
+        drive = drive_joint(was, one.actuator, one.unknown, ctrl, whole=True)
+        placed[joint] = _place_actuator(spec, drive, one.fit, switch, ctrl, shared)
+    return placed
+
+
 def _place_actuator(
-    spec: Any, drive: JointDrive, fit: Fit | None, switch: bool, ctrl: str
+    spec: Any, drive: JointDrive, fit: Fit | None, switch: bool, ctrl: str, shared: bool
 ) -> AttachedActuator:
     """An actuator put onto a joint of a model."""
-    system = live_system(drive.actuator, switched=switch)
+    system = live_system(drive.actuator, switched=switch, shared=shared)
     n_line = motor_rows.line_of(drive.actuator, spec.option.timestep)
     number, functions = callback.register(system)
     taken = model_edit.take(spec, drive, motor_rows.armature_of(system), ctrl)
@@ -326,6 +336,14 @@ def _actuator(given: Any) -> GivenActuator:
     )
 
 
+def _on_supply(given: GivenActuator, supply: Supply | None) -> GivenActuator:
+    """The same with the voltage of a shared supply."""
+    if supply is None:
+        return given
+    actuator = given.actuator
+    return given._replace(actuator=replace(actuator, drive=replace(actuator.drive, supply=supply.voltage)))
+
+
 def _of_part(given: str | Datasheet) -> GivenActuator:
     part = parts.part(given)
     return GivenActuator(part.actuator, None, part.unknown)
@@ -351,7 +369,7 @@ def _add_channels(spec: Any, placed: Mapping[str, AttachedActuator], feedforward
     for joint, one in placed.items():
         drive = one.system.actuator.drive
         for asked in one.system.inputs[3:]:
-            if asked == "disabled" or (feedforward and asked != drive.followed):
+            if asked in ("disabled", "sag") or (feedforward and asked != drive.followed):
                 extra = spec.add_actuator(name=f"{one.name}_{asked}", target=joint)
                 extra.trntype = mujoco.mjtTrn.mjTRN_JOINT
                 extra.gainprm[:] = 0.0

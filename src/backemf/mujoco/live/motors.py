@@ -18,6 +18,7 @@ from ...results.spread import Spread
 from ...tables import NotebookDisplay, Overview
 from ..arrays import load_mujoco
 from . import callback, motor_rows
+from .shared_bus import SharedBus
 
 
 def element(model: Any, actuator: int) -> int:
@@ -60,6 +61,8 @@ class Motors(NotebookDisplay):
     spec: Any
     joints: dict[str, Attachment]
     findings: tuple[Finding, ...]
+    shared: SharedBus | None = None
+    """The supply that all of them have together, where they do."""
 
     def overview(self) -> Overview:
         rows = [
@@ -83,8 +86,24 @@ class Motors(NotebookDisplay):
     def signals_of(self, name: str, data: Any) -> dict[str, float]:
         """The same of one joint."""
         one = self.joints[name]
-        joint, system = self.model.joint(one.joint), one.system
-        n, act = len(system.states), data.act[one.at :]
+        state, asked = self.state_of(one, data)
+        return {
+            **state,
+            **{k: float(x) for k, x in signals(one.actuator, state, asked).items()},
+            "effort": float(data.act[one.at + len(one.system.states)]),
+        }
+
+    def state_of(self, one: Attachment, data: Any) -> tuple[dict[str, float], dict[str, float]]:
+        """A motor's state now, and what reaches its drive.
+
+        Args:
+            one: the motor.
+            data: of this model.
+
+        Returns:
+            Both by name.
+        """
+        joint, system, act = self.model.joint(one.joint), one.system, data.act[one.at :]
         q, v = float(data.qpos[joint.qposadr[0]]), float(data.qvel[joint.dofadr[0]])
         has_begun = act[system.states.index("position")] > 0.5
         asked = self._drive_inputs(one, data)
@@ -92,12 +111,40 @@ class Motors(NotebookDisplay):
         plain = one.actuator.initial_state()
         if has_begun:
             start = {name: plain[name] + float(act[k]) for k, name in enumerate(system.states)}
-        state = start | {"position": q, "velocity": v}
-        return {
-            **state,
-            **{k: float(x) for k, x in signals(one.actuator, state, asked).items()},
-            "effort": float(act[n]),
-        }
+        return start | {"position": q, "velocity": v}, asked
+
+    def feed(self, data: Any) -> None:
+        """Let the motors draw on the supply that they share: to be called before each step.
+
+        Args:
+            data: of this model.
+
+        Raises:
+            MissingValue: the motors share no supply.
+        """
+        if self.shared is None:
+            raise MissingValue("these motors share no supply; attach them with supply=be.Supply(...)")
+        self.shared.feed(self, data)
+
+    def bus(self, data: Any) -> dict[str, float]:
+        """The shared supply at the last step: its voltage [V], current [A] and the charge that is used [A s].
+
+        Raises:
+            MissingValue: the motors share no supply.
+        """
+        if self.shared is None:
+            raise MissingValue("these motors share no supply; attach them with supply=be.Supply(...)")
+        return self.shared.look(data)
+
+    def findings_of(self, data: Any) -> list[Finding]:
+        """What is to be said of the motors now: windings that are too hot, by joint."""
+        said = []
+        for name, one in self.joints.items():
+            heat = one.actuator.motor.thermal
+            if heat is not None and heat.max_temperature is not None:
+                T = self.state_of(one, data)[0]["winding_temperature"]
+                said += heat.findings(np.array([float(data.time)]), np.array([T]), name)
+        return said
 
     def _drive_inputs(self, one: Attachment, data: Any) -> dict[str, float]:
         """What reaches a drive now: each target as late as it comes, and whether the drive is on."""
@@ -113,6 +160,8 @@ class Motors(NotebookDisplay):
                 value = min(max(value, settings["ctrl_low"]), settings["ctrl_high"]) * settings["scale"]
             if name == "disabled":
                 asked["enabled"] = 1.0 - value
+            elif name == "sag":
+                asked["supply"] = float(one.actuator.drive.supply or 0.0) - value
             else:
                 asked[name] = float(act[line + k * n_line + late - 1]) if begun and late > 0 else value
         return asked
@@ -163,7 +212,8 @@ class Motors(NotebookDisplay):
         if joint not in self.joints:
             raise UnknownName("joint", joint, self.joints)
         one = self.joints[joint]
-        system = live_system(actuator, switched="disabled" in one.system.inputs)
+        inputs = one.system.inputs
+        system = live_system(actuator, switched="disabled" in inputs, shared="sag" in inputs)
         if system.key != one.system.key:
             raise InvalidValue(
                 f"joint {joint!r} was attached with other parts ({one.actuator.drive.kind},"
