@@ -187,6 +187,7 @@ def main(words: Sequence[str] | None = None) -> None:
     given = parser.parse_args(words)
     if given.quick:
         check(300, 64)
+        print("lanes, C and one after the other agree over 300 steps")
         return
     found = measure()
     print(json.dumps(found, indent=2) if given.json else table(found))

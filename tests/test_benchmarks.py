@@ -31,11 +31,13 @@ def test_all_benchmarks_are_run_by_one_command():
     assert alone == {*importlib.import_module("benchmarks.__main__").BENCHMARKS}
 
 
-QUICK = [name for name in importlib.import_module("benchmarks.__main__").BENCHMARKS if name != "live_report"]
-"""Opening a report in a browser and moving its sliders is tested with the reports."""
+ELSEWHERE = ("live_report", "days")
+QUICK = [name for name in importlib.import_module("benchmarks.__main__").BENCHMARKS if name not in ELSEWHERE]
+"""Opening a report in a browser is tested with the reports, and days with the commands of their pages."""
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:torch.compile is not possible here:UserWarning")  # live_training says so
 @pytest.mark.parametrize("name", QUICK)
 def test_a_small_part_of_every_benchmark_runs(name, capfd):
     assert not importlib.import_module(f"benchmarks.{name}").main(["--quick"])
