@@ -78,8 +78,8 @@ def row(log: be.Log, drive: dict) -> dict[str, float]:
 
 def parts(log: be.Log, n: int = 3) -> dict[str, dict[str, float]]:
     """The same from each of some parts of the run alone, and how many errors the farthest two are apart."""
-    drive, edges, found = LOOPS["as published: 1 kHz, velocity over two periods"], log.time[[0, -1]], {}
-    cuts = np.linspace(*edges, n + 1)
+    drive, found = LOOPS["as published: 1 kHz, velocity over two periods"], {}
+    cuts = np.linspace(float(log.time[0]), float(log.time[-1]), n + 1)
     for k in range(n):
         one = row(log.between(cuts[k], cuts[k + 1]), drive)
         found[f"part {k + 1} of {n}, as published"] = one

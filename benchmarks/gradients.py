@@ -1,4 +1,4 @@
-"""What the file for JAX costs on one core: a step of many joints inside `lax.scan`, and a gradient in rollouts.
+"""What the file for JAX costs on one core: a step of many joints in `lax.scan`, and a gradient in rollouts.
 
     taskset -c 0 python benchmarks/gradients.py            both, in 32 bits; half a minute
     python benchmarks/gradients.py --joints 49152          as many as 4096 environments of twelve have, where

@@ -67,7 +67,12 @@ def proven(names: list[str], build: Path) -> tuple[list[list[str]], list[str]]:
 def layers(build: Path) -> list[str]:
     """What does not hold of the layers in Newton; the table goes into the docs."""
     found = printed(environment("usd", build), "tests.targets.training.usd_run", build)
-    head = ["part", "against the Python file, at most", "against the actuator carried, RMS", "plain drive as read"]
+    head = [
+        "part",
+        "against the Python file, at most",
+        "against the actuator carried, RMS",
+        "plain drive as read",
+    ]
     rows = [[one["part"], one["python"], one["native"], one["plain"]] for one in found["parts"]]
     text = f"{found['simulator']}\n\n{markdown(head, rows)}"
     print(text)
@@ -95,8 +100,8 @@ def report(names: list[str], build: Path) -> int:
         (head, *rows), more = proven(names, build)
         wrong += more
         print(markdown(head, rows))
-    if names == list(HOSTS):
-        fill(ROOT / "docs" / "targets" / "warp.md", "hosts", markdown(head, rows))
+        if names == list(HOSTS):
+            fill(ROOT / "docs" / "targets" / "warp.md", "hosts", markdown(head, rows))
     for text in wrong:
         print(f"does not hold: {text}")
     return 1 if wrong else 0

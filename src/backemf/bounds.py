@@ -106,12 +106,30 @@ def check_file(path: Path | str, most: int | None = None, remedy: str = SHORTER)
 
 
 def bytes_of(path: Path | str, most: int | None = None, remedy: str = SHORTER) -> bytes:
-    """The whole content of a regular file of at most `ReadLimits.whole`, or `most`, bytes."""
+    """The whole content of a regular file.
+
+    Args:
+        path: of the file.
+        most: bytes; None: `ReadLimits.whole`.
+        remedy: what to do about one that is too large.
+
+    Returns:
+        The content.
+    """
     return check_file(path, limits().whole if most is None else most, remedy).read_bytes()
 
 
 def text_of(path: Path | str, encoding: str = "utf-8", most: int | None = None) -> str:
-    """The same of a text, of at most `ReadLimits.text`, or `most`, bytes."""
+    """The same of a text, whose lines end in \\n.
+
+    Args:
+        path: of the file.
+        encoding: of the text.
+        most: bytes; None: `ReadLimits.text`.
+
+    Returns:
+        The text.
+    """
     content = bytes_of(path, limits().text if most is None else most, "expected a smaller file")
     return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
 
@@ -214,10 +232,11 @@ def inside(path: Path, folder: Path, by: str) -> Path:
     try:
         real, home = path.resolve(), folder.resolve()
     except (OSError, RuntimeError, ValueError):
-        raise InvalidValue(f"{by} includes {str(path)[:80]!r}, which is no path") from None
+        raise InvalidValue(f"{by} includes {str(path)[-80:]!r}, which is no path") from None
     if not limits().outside and not real.is_relative_to(home):
+        name = str(path.relative_to(folder) if path.is_relative_to(folder) else path)[:80]
         raise InvalidValue(
-            f"{by} includes {str(path)[:80]!r}, which is outside the model's folder; copy it there, or give"
+            f"{by} includes {name!r}, which is outside the model's folder; copy it there, or give"
             " --allow-outside (in Python: allow_outside=True) if you trust the model"
         )
     return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -24,7 +25,7 @@ LEVEL = SERVO.friction.breakaway
 SLIPPING = MaxwellSlip(coulomb=LEVEL, stiffness=50.0, softening=2.0, viscous=0.1)
 
 
-def written(friction=None, **how):
+def written(friction: Any = None, **how: Any) -> Any:
     servo = SERVO if friction is None else replace(SERVO, friction=friction)
     return export(servo, "mujoco@4.0", joint="knee", **{"replay": False, **how})
 
@@ -96,7 +97,7 @@ def test_maxwell_slip_is_four_tendons_and_moves_as_it_does():
     assert again.softening == pytest.approx(2.0)
 
 
-def read_text(text, joint="knee"):
+def read_text(text: str) -> Any:
     import tempfile
     from pathlib import Path
 

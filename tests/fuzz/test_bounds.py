@@ -6,8 +6,17 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import backemf as be
+from backemf import bounds
+from backemf.apps.cli.main import app
+from backemf.errors import InvalidValue, TooLarge
+from backemf.mujoco.explain.explanation import explain
+
+from ..cli.runner import invoked
+from ..conftest import needed
 from . import bombs
 from .test_readers import Worker
 
@@ -61,3 +70,67 @@ def test_many_hostile_files_are_refused_within_bounds(tmp_path, valid, inputs, w
     chosen = bombs.drawn(MANY, SEED + 1, valid)
     assert len(chosen) == MANY
     print(open_each(chosen, tmp_path, worker, inputs))
+
+
+BODY = '<body name="arm"><joint name="knee" type="hinge"/><geom size="0.1"/></body>'
+PART = f"<mujocoinclude>{BODY}</mujocoinclude>"
+
+
+@pytest.fixture
+def outside(tmp_path) -> Path:
+    """A model that includes a file from the folder above, by a link too."""
+    (tmp_path / "parts.xml").write_text(PART)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "inside.xml").write_text(PART)
+    path = tmp_path / "model" / "arm.xml"
+    path.write_text(
+        '<mujoco><worldbody><include file="../parts.xml"/></worldbody>'
+        '<actuator><position joint="knee" kp="5"/></actuator></mujoco>'
+    )
+    return path
+
+
+def test_a_model_includes_nothing_from_outside_unless_it_may(outside, tmp_path):
+    needed("mujoco")
+    servo = be.Actuator.read("sts3215-12v")
+    opened = {
+        "robot": lambda **more: be.Robot.read(outside, **more).names,
+        "explain": lambda **more: [row.joint for row in explain(outside, **more)],
+        "attach": lambda **more: be.attach(outside, {"knee": servo}, check=False, **more).model.nu,
+        "export": lambda **more: be.export(
+            servo, "mujoco", into=outside, joint="knee", method="formula", **more
+        ),
+    }
+    for name, run in opened.items():
+        with pytest.raises(InvalidValue, match=r"outside the model's folder; .* --allow-outside"):
+            run()
+        assert run(allow_outside=True), name
+        with pytest.raises(InvalidValue, match="outside the model's folder"):
+            run()  # it was allowed once
+    with pytest.raises(InvalidValue, match="outside the model's folder"):
+        invoked(app, "explain", str(outside))
+    assert "knee" in invoked(app, "explain", str(outside), "--allow-outside")
+    text = outside.read_text()
+    outside.write_text(text.replace("../parts.xml", "inside.xml"))
+    assert opened["robot"]() == ("knee",)
+    (outside.parent / "inside.xml").unlink()
+    (outside.parent / "inside.xml").symlink_to(tmp_path / "parts.xml")
+    with pytest.raises(InvalidValue, match="outside the model's folder"):
+        opened["robot"]()
+
+
+def test_bounds_are_widened_by_whoever_reads(tmp_path):
+    path = tmp_path / "log.npz"
+    t = 0.01 * np.arange(2_000_000)
+    np.savez_compressed(path, time=t, position_rad=t)
+    with bounds.reading(unpacked=16 << 20), pytest.raises(TooLarge, match="unpacks to more than 16 MB; cut"):
+        be.read(path)
+    with bounds.reading(unpacked=32 << 20):
+        (log,) = be.read(path)
+    assert len(log) == len(t)
+    written = tmp_path / "log.csv"
+    written.write_text("time,position\n" + "".join(f"{k},1\n" for k in range(1001)))
+    with bounds.reading(rows=1000), pytest.raises(TooLarge, match="has more than 1000 rows"):
+        be.read(written)
+    with pytest.raises(InvalidValue, match="bounds are lines; expected some of file, whole"):
+        bounds.reading(lines=3).__enter__()

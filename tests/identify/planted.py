@@ -107,6 +107,41 @@ def draw(part: str, seed: int) -> Drawn:
     return Drawn(stated, prior, stated.replace(**off), rigs, float(light * rng.uniform(0.08, 0.12)), seed)
 
 
+def triangle(t: np.ndarray) -> np.ndarray:
+    return 0.8 * (2 / np.pi) * np.arcsin(np.sin(2 * np.pi * 0.45 * t))
+
+
+def stairs(t: np.ndarray) -> np.ndarray:
+    return 0.25 * np.round(3.5 * np.sin(2 * np.pi * 0.3 * t))
+
+
+def two_tones(t: np.ndarray) -> np.ndarray:
+    return 0.5 * np.sin(2 * np.pi * 0.8 * t) + 0.25 * np.sin(2 * np.pi * 2.1 * t + 1)
+
+
+def places_at_random(t: np.ndarray) -> np.ndarray:
+    places = np.random.default_rng(5).uniform(-0.9, 0.9, 40)
+    return places[np.clip((t / 0.55).astype(int), 0, 39)]
+
+
+def draw_otherwise(part: str, seed: int) -> Drawn:
+    """The same unit on other rigs, with other gains and motions, in five logs or six."""
+    drawn, rng = draw(part, seed), np.random.default_rng([seed, 77])
+    first, heavier = drawn.rigs[0], rng.uniform(1.4, 1.8)
+    short = float(rng.choice([0.08, 0.12]))
+    long, light = short * float(rng.uniform(1.3, 1.7)), first.mass * 0.1 / short
+    heavy, P = light * heavier, first.gain
+    rigs = (
+        Rig(light, short, P, triangle),
+        Rig(heavy, short, 0.7 * P, stairs),
+        Rig(light, long, 1.5 * P, two_tones),
+        Rig(heavy, short, P, places_at_random, off_after=2.2),
+        Rig(light, long, P, stairs),
+        *([Rig(heavy, short, 1.5 * P, two_tones, off_after=1.7)] if seed % 2 else []),
+    )
+    return drawn._replace(rigs=rigs, arm=float(light * rng.uniform(0.08, 0.12)))
+
+
 def restated(logs: Iterable[be.Log], **factors: float) -> list[be.Log]:
     """The same recordings with a bench that was written down wrongly."""
     made = []

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.film.recorded_run import recorded_run
+from backemf.apps.report.band_section import bands
+from backemf.apps.report.contents import report
+from backemf.apps.report.figures.fit_figures import measured_and_predicted
+from backemf.figure import Paragraph
 from backemf.identify.bench_numbers import new_mounting
-from backemf.results.variation import rank_histogram, slow_error
+from backemf.results.variation import deviation_of, rank_histogram, slow_error
 
 TRUTH = be.Actuator(
     motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
@@ -59,7 +65,7 @@ def test_new_recordings_lie_in_the_band_as_often_as_said(fit):
         q = motion.recorded[""]
         inside.append(np.mean((motion.low[""] <= q) & (q <= motion.high[""])))
         error = np.mean(np.abs(motion.positions[""] - q))
-        said.append(fit.expected_error(log).mae / error)
+        said.append(motion.expected.mae / error)
         ranks += rank_histogram(motion, 3)
     # 24 servos, each of which is inside or outside nearly as a whole: 95 % +- 5
     assert 0.85 < np.mean(inside) <= 1.0
@@ -180,3 +186,33 @@ def test_environments_draw_whole_members_and_a_slow_error(fit):
     assert not torch.equal(before, one.slow)
     with pytest.raises(be.BackemfError, match="nothing says how recordings differ"):
         be.export(TRUTH, "torch", draws="bands", replay=False)
+
+
+def test_the_deviation_of_draws_is_numpys_quantiles_of_those_that_are_numbers():
+    members = np.random.default_rng(0).standard_normal((24, 50))
+    members[np.random.default_rng(1).random(members.shape) < 0.1] = np.nan
+    low, high = np.nanquantile(members, (0.16, 0.84), axis=0)
+    np.testing.assert_allclose(deviation_of(members), 0.5 * (high - low), rtol=1e-12)
+
+
+def test_report_and_film_hold_what_was_said_against_what_came_true(fit):
+    fitted, other = another(0), another(100)
+    made = report(fit, [fitted, other], exported=False)
+    section: dict[str, Any] = {type(block).__name__: block for block in bands(made)}
+    ((name, off, expected, _, inside),) = section["Table"].rows  # the fitted one is no test
+    q, motion = other["position"], fit.predict(other)
+    assert name == "run 100"
+    assert float(off) == pytest.approx(1e3 * np.abs(motion.positions[""] - q).mean(), rel=0.01)
+    assert float(expected) == pytest.approx(1e3 * fit.expected_error(other).mae, rel=0.01)
+    share = np.mean((motion.low[""] <= q) & (q <= motion.high[""]))
+    assert inside == f"{100 * share:.0f} %"
+    (panel,) = section["Drawing"].figure.panels
+    assert np.sum(panel.lines[0].y[::2]) == pytest.approx(100)
+    _, drawn = (measured_and_predicted(one, "").panels for one in made.runs)
+    np.testing.assert_allclose(drawn[0].regions[0].high, motion.high[""])
+    assert recorded_run(fit, fitted).band is None
+    np.testing.assert_allclose(recorded_run(fit, other).band.low[""], motion.low[""])
+    old = report(replace(fit, variation=None), [other], exported=False)
+    (refused,) = bands(old)
+    assert isinstance(refused, Paragraph)
+    assert "before bands" in refused.text

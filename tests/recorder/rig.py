@@ -31,7 +31,7 @@ PATIENCE = 60.0
 def started(
     *words: str, within: tuple[str, ...] = (), preload: str = "", **more: Any
 ) -> subprocess.Popen[str]:
-    """A backemf command in a process of its own, `within` another program, with a library loaded before all."""
+    """A backemf command in a process of its own, `within` another program, with a library loaded first."""
     env = {**os.environ, "PYTHONFAULTHANDLER": "1", **({"LD_PRELOAD": preload} if preload else {})}
     env |= {"PYTHONPATH": os.pathsep.join([SOURCE, os.environ.get("PYTHONPATH", "")])}
     if os.name == "posix":

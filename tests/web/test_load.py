@@ -1,4 +1,4 @@
-"""Thirty-two people at once for a minute, each uploading, checking, fitting and exporting."""
+"""Sixty-four people at once for a minute, each uploading, checking, fitting and exporting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from .conftest import ASKED, MAPS, ONLY, Project, Server
 
-CLIENTS, SECONDS = 32, float(os.environ.get("BACKEMF_LOAD_SECONDS", "60"))
+CLIENTS, SECONDS = 64, float(os.environ.get("BACKEMF_LOAD_SECONDS", "60"))
 P95 = 0.5
 """Seconds within which 95 of 100 requests are answered, whatever is computed meanwhile."""
 

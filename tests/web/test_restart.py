@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import random
+import threading
+
 import pytest
 
 from backemf.apps.web.workspace import JobLimits, Workspace
@@ -42,6 +47,40 @@ def test_a_server_that_is_killed_loses_nothing(tmp_path, recording):
         again.over(job)
     finally:
         second.end()
+
+
+@pytest.mark.proof
+def test_a_server_that_is_killed_again_and_again_loses_nothing(tmp_path, recording):
+    """Killed 20 times in the middle of uploads, forms and commands: what was answered is there afterwards."""
+    needed("fastapi")
+    rng, kept, forms = random.Random(5), {}, {}
+    for k in range(20):
+        server = Server(tmp_path / "kept").start()
+        for key, names in kept.items():
+            again = Project(server, key)
+            _, seen = server.ask("GET", f"/projects/{key}")
+            assert names <= {f["name"] for f in seen["files"]}
+            assert seen["form"].get("n", 0) >= forms[key]
+            assert {job["over"] for job in seen["jobs"]} <= {True}
+            assert again.download(min(names)) == recording
+        project = server.project()
+        kept[project.id], forms[project.id] = set(), 0
+        kill = threading.Timer(rng.uniform(0.3, 2.0), server.process.kill)
+        project.put("run.csv", recording)
+        kept[project.id].add("run.csv")
+        kill.start()
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            for n in range(1, 1000):
+                status, made = project.put(f"run{n}.csv", recording)
+                assert status == 200
+                kept[project.id].add(made["name"])
+                assert server.ask("PUT", f"/projects/{project.id}/form", {"n": n})[0] == 200
+                forms[project.id] = n
+                if n % 5 == 1:
+                    project.begin(command="log", logs=["run.csv"], map=MAPS)
+        kill.join()
+        server.end(kindly=False)
+        assert not kill.is_alive(), k
 
 
 def test_one_folder_has_one_server(tmp_path):

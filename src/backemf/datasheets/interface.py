@@ -21,10 +21,7 @@ DEFAULT_CONTROL = {"servo": "position", "actuator": "impedance"}
 VOLTS = ("volts_per_radian", "volts_per_radian_second", "volt_seconds_per_radian")
 """Gains of a position law in volts."""
 ALWAYS = ("duty_limit", "voltage_limit")
-SHAPED = {
-    **{"deadband": "deadband", "punch": "punch", "target_rate": "slew", "goal_acceleration": "acceleration"},
-    "sampling_period": "period",
-}
+SHAPED = {"deadband": "deadband", "punch": "punch", "target_rate": "slew", "sampling_period": "period"}
 """What firmware does to goals and errors of a position -> what the drive calls it."""
 USES: dict[str, tuple[str, ...]] = {
     "voltage": ALWAYS,

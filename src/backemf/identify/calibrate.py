@@ -50,7 +50,7 @@ WIDEST = 2.0
 NEARER = 0.7
 """By which a draw that leaves more is drawn towards the fit."""
 FEW_STEPS = 8
-"""Of the search without some logs, where one step does not do."""
+"""Of the search without some logs, where one step does not do; half as many where recordings are many."""
 FEW_RECORDINGS = 6
 """Up to which each is a good part of what is known: without it the optimum is farther off than one step."""
 FREEDOM = 4.0
@@ -133,9 +133,10 @@ class NextRecording:
         gone = set(places)
         rest, kept = part_of(self.p, [k for k in range(len(self.p.logs)) if k not in gone])
         here, there = (_cost(rest, y[kept], self.robust) for y in (self.x, x))
-        if not there <= here or len(set(self.units)) <= FEW_RECORDINGS:
-            begin = x if there <= here else self.x
-            x[kept] = levenberg_marquardt(rest, begin[kept], most=FEW_STEPS, robust=self.robust).x
+        few = len(set(self.units)) <= FEW_RECORDINGS
+        if few or not there <= here:
+            begin, most = x if there <= here else self.x, FEW_STEPS if few else FEW_STEPS // 2
+            x[kept] = levenberg_marquardt(rest, begin[kept], most=most, robust=self.robust).x
         self.optima[tuple(places)] = x
         return x
 

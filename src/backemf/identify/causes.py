@@ -35,8 +35,7 @@ WORTH = 2.0
 """Half the chi^2 that freeing a cause must save to be named: two standard errors. Benches and
 units within one tolerance of everything stay below it."""
 WORTH_IF_IT_MISSES = 25.0
-"""The same where errors are larger than the noise, or recordings were mended: something else is missing
-too."""
+"""The same where errors are larger than the noise, so that something else is missing too."""
 ALIKE = 3.0
 """Difference up to which two causes cannot be told apart: odds of 20 to 1."""
 SLIDING: dict[str, Any] = {"tolerance": 1e-6, "damping": 1e-6, "still": (DELAY,)}
@@ -117,14 +116,13 @@ class CauseTrial(NamedTuple):
     """Where it came to rest."""
 
 
-def causes(p: Problem, x: np.ndarray, robust: float, mended: bool = False) -> Iterator[Finding]:
+def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     """What is wrong with the bench, the latency or the sheet.
 
     Args:
         p: a problem that lets them move within their tolerances.
         x: its optimum.
         robust: weighted error beyond which one counts less; infinite where noise explains all.
-        mended: whether a log is not as it was recorded; what mending leaves is no bench's.
 
     Yields:
         Angles and latency, and one finding of the likeliest cause with those that look like it.
@@ -135,8 +133,7 @@ def causes(p: Problem, x: np.ndarray, robust: float, mended: bool = False) -> It
     yield from _forgotten_arm(p, x)
     if late and robust < np.inf:
         return  # what is late explains part of the rest, and nobody knows how much
-    clear = robust == np.inf and not late and not mended
-    worth = WORTH if clear else WORTH_IF_IT_MISSES
+    worth = WORTH if robust == np.inf and not late else WORTH_IF_IT_MISSES
     if strain(p, x) <= worth:
         return
     candidates = _candidates(p, x, robust, worth)

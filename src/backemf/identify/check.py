@@ -20,7 +20,7 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..tables import number, table
 from .fit_options import CheckOptions
-from .inspect.remedies import apply, limits_of, merge_findings
+from .inspect.remedies import PATCHED, Inspection, apply, limits_of, merge_findings
 from .inspect.signals import coverage
 from .optimize import Progress
 from .outliers import diagnose
@@ -158,11 +158,10 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
         p = build(log_inspection.mended)
         seen += diagnosis(
             actuator,
-            log_inspection.mended,
+            _whole(log_inspection),
             free_paths,
             prior,
             lambda text, cost, share: say(f"a first fit: {text}", 0.3 + 0.5 * share),
-            bool(log_inspection.findings),
         )
         say("what the recordings tell", 0.9)
         expectations, combinations = identifiability(p)
@@ -193,7 +192,6 @@ def diagnosis(
     free_paths: Sequence[str] | None,
     prior: Any,
     progress: Progress | None = None,
-    mended: bool = False,
 ) -> list[Finding]:
     """What a first fit says is wrong with clocks, bench or sheet.
 
@@ -203,7 +201,6 @@ def diagnosis(
         free_paths: what is free; the usual numbers without it.
         prior: a datasheet, or path -> (value, standard error).
         progress: is told how far the fit is.
-        mended: whether a log is not as it was recorded.
 
     Returns:
         What it found.
@@ -213,7 +210,13 @@ def diagnosis(
     if not math.isfinite(found.best.cost):
         return []
     optimum = search.settle(found)
-    return diagnose(optimum.problem, optimum.x, optimum.robust, mended)
+    return diagnose(optimum.problem, optimum.x, optimum.robust)
+
+
+def _whole(inspected: Inspection) -> Sequence[Log]:
+    """The mended logs without those that keep a part of their fault; all of them where none is left."""
+    rough = {name for f in inspected.findings if f.code == PATCHED for name in f.logs}
+    return [log for log in inspected.mended if log.name not in rough] or inspected.mended
 
 
 def _fatal(rows: Sequence[Finding]) -> bool:

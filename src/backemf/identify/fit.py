@@ -22,7 +22,7 @@ from .fit_numbers import of_search
 from .fit_options import LADDER, FitOptions
 from .frictions import law, with_friction
 from .holdout import split
-from .inspect.remedies import UNDERSTOOD, merge_findings
+from .inspect.remedies import PATCHED, UNDERSTOOD, merge_findings
 from .optimize import hide_steps
 from .plants.bench_plant import BenchPlant, inspection
 from .plants.plant import Optimum, Plant
@@ -100,6 +100,7 @@ def bench_plant(actuator: Actuator, logs: Sequence[Log], options: FitOptions) ->
         faults = [f for log in inspected.logs for f in log.findings if f.code == UNDERSTOOD]
         faults = merge_findings([*faults, *(() if options.apply else inspected.findings)])
         sound = not inspected.findings or (options.apply and not inspected.open)
+        sound = sound and not any(f.code == PATCHED for f in inspected.findings)
     training, held_out = split(logs, options.hold_out)
     return BenchPlant(
         start=actuator,

@@ -69,7 +69,7 @@ class Explanation(NamedTuple):
     value: float
 
 
-def diagnose(p: Problem, x: np.ndarray, robust: float, mended: bool = False) -> list[Finding]:
+def diagnose(p: Problem, x: np.ndarray, robust: float) -> list[Finding]:
     """What is wrong with one log, the clocks, the bench or the sheet; each is asked only where the one before
     is in order.
 
@@ -77,7 +77,6 @@ def diagnose(p: Problem, x: np.ndarray, robust: float, mended: bool = False) -> 
         p: a problem that lets stated numbers move within their tolerances.
         x: its optimum.
         robust: weighted error beyond which one counted less; infinite where noise explains all.
-        mended: whether a log is not as it was recorded.
 
     Returns:
         The findings, none where all is as good as its tolerances.
@@ -88,7 +87,7 @@ def diagnose(p: Problem, x: np.ndarray, robust: float, mended: bool = False) -> 
     part, kept = part_of(p, _tried_places(_scatter(p, x)))
     y = x[kept]
     drift = list(drifting(part, y, robust, [one.log for one in part.logs]))
-    return drift or list(causes(p, x, robust, mended))
+    return drift or list(causes(p, x, robust))
 
 
 def odd_log(p: Problem, x: np.ndarray, robust: float) -> Finding | None:
@@ -155,9 +154,12 @@ def _leave_out(
     """The optimum without one log: led by the recordings at first, by observers of some bandwidths [rad/s],
     then as noise weighs them."""
     others, kept = part_of(p, [j for j in range(len(p.logs)) if j != k])
-    y = _follow(others, x[kept], stages, most=12, robust=robust, substeps=max(1, p.substeps // 2))
+    rough: dict[str, Any] = {"substeps": max(1, p.substeps // 2), "most": 12}
+    y = _follow(others, x[kept], stages, robust=robust, **rough)
     others.sigma = p.sigma_noise
-    y = _follow(others, y, (0.0,), most=12)
+    y = _follow(others, y, (0.0,), **rough)
+    if np.max(_scatter(others, y)) < 2.0 * EXPLAINED:  # so near to the noise, steps count
+        y = _follow(others, y, (0.0,), most=12)
     found = dict(zip(others.free.names, y, strict=True))
     own = np.array([found.get(q.name, q.prior[0]) for q in p.free.parameters])
     alone = _settle_alone(p, own, k, ())

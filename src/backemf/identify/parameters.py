@@ -275,7 +275,9 @@ def _parameter(
     _check_bounds(path, bound, start, may_start_outside=signed is not None)
     knee: float | None = None
     if signed is not None:
+        least = actuator.traits(path)["least"]
         low, high = bound or (start - 10 * signed, start + 10 * signed)
+        low, high = low if least is None else max(low, least), high if most is None else min(high, most)
         prior = stated or (start, signed)
     else:
         base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path) or 0.0

@@ -60,15 +60,7 @@ def scan(
         TooLarge: it, or a file that it names, is.
     """
     folder, seen, top = path.parent if folder is None else folder, seen or [], seen is None
-    try:
-        content = bytes_of(path, limits().text, "expected a model without so many numbers in it")
-    except OSError:
-        raise MissingValue(f"there is no file {str(path)!r}") from None
-    if path.resolve() in seen:
-        raise InvalidValue(f"{path.name} is included twice, or includes itself")
-    seen.append(path.resolve())
-    if b"\0" in content:  # UTF-16 and UTF-32: places in the file would not be places in its text
-        raise InvalidValue(f"{path.name} is not in UTF-8; expected that: save it as UTF-8 and try again")
+    content = _content(path, seen)
     elements: list[Element] = []
     stack: list[tuple[str, int, dict[str, str], int]] = []
     parser = expat.ParserCreate()
@@ -106,6 +98,20 @@ def scan(
     return elements
 
 
+def _content(path: Path, seen: list[Path]) -> bytes:
+    """A file's bytes, which are read once."""
+    try:
+        content = bytes_of(path, limits().text, "expected a model without so many numbers in it")
+    except OSError:
+        raise MissingValue(f"there is no file {str(path)!r}") from None
+    if path.resolve() in seen:
+        raise InvalidValue(f"{path.name} is included twice, or includes itself")
+    seen.append(path.resolve())
+    if b"\0" in content:  # UTF-16 and UTF-32: places in the file would not be places in its text
+        raise InvalidValue(f"{path.name} is not in UTF-8; expected that: save it as UTF-8 and try again")
+    return content
+
+
 MOST_PARTS, MOST_POINTS = 10_000, 1 << 24
 """How many parts an element may stand for, and how many pixels, or points of a height field, an asset has."""
 FOLDERS = ("meshdir", "texturedir", "assetdir")
@@ -120,13 +126,18 @@ def _check_assets(elements: Sequence[Element], folder: Path) -> None:
             continue
         names = [value for key, value in e.attributes.items() if key.startswith("file")]
         for place in (one / name for name in names for one in folders):
-            check_file(place, limits().whole, "expected a smaller mesh or picture")
-            if e.tag == "model" and place.is_file():
-                scan(inside(place, folder, e.file.name))
-            if place.suffix.lower() == ".png" and place.is_file():
-                with place.open("rb") as file:  # width and height stand at bytes 16 and 20
-                    width, height = struct.unpack(">II", file.read(24)[16:24].ljust(8, b"\0"))
-                _refuse_many(e, width * height, MOST_POINTS, "pixels")
+            if check_file(place, limits().whole, "expected a smaller mesh or picture").is_file():
+                _check_asset(e, place, folder)
+
+
+def _check_asset(element: Element, place: Path, folder: Path) -> None:
+    """One that is there: a model in the model, or a picture."""
+    if element.tag == "model":
+        scan(inside(place, folder, element.file.name))
+    if place.suffix.lower() == ".png":
+        with place.open("rb") as file:  # width and height stand at bytes 16 and 20
+            width, height = struct.unpack(">II", file.read(24)[16:24].ljust(8, b"\0"))
+        _refuse_many(element, width * height, MOST_POINTS, "pixels")
 
 
 def check_counts(elements: Sequence[Element]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BackemfError, InvalidValue
+from ..errors import InvalidValue
 from ..mujoco.actuator_conversion import current_loop, no_place
 from ..mujoco.attributes import motor_limits
 from ..physics import steady
@@ -22,7 +22,17 @@ from ..physics.joint_law import Capability, capability, dry_levels
 from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
 from .approximate import Difference, best, difference, near, positions
-from .mujoco.holding import as_springs, bristle_holds, can_yield, stiff_bristle, stiffest_spring
+from .mujoco.holding import (
+    KINDS,
+    as_springs,
+    bristle_holds,
+    can_yield,
+    check_at_rest,
+    held_as_asked,
+    stiff_bristle,
+    stiffest_spring,
+    wanted_kind,
+)
 from .reference_motions import judged_over, motions_of
 from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
@@ -50,10 +60,6 @@ OF_PEAK = ("friction.static", "friction.stribeck_velocity")
 BETTER = 0.9
 """Other numbers than the closed forms, or a bristle instead of the joint's friction,
 are taken where they leave less than this share of the error."""
-
-
-KINDS = {"coulomb": "frictionloss", "maxwell-slip": "springyield", "lugre": "lugre"}
-"""What holds a joint at rest in a file, for the friction that it is carried as."""
 
 
 ERAS = "3.7 to 3.11 in volts, from 3.12 on in newton-metres"
@@ -114,33 +120,25 @@ def carry_actuator(
     Raises:
         InvalidValue: the version has no `springyield`, and that was asked for.
     """
-    if request.at_rest == "springyield" and not can_yield(request):
-        raise InvalidValue(
-            f"{request.target} {request.version} has no springyield; expected mujoco@4.0, or"
-            " at_rest='frictionloss'"
-        )
+    check_at_rest(request)
     reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
-        asked = request.at_rest == "springyield" and reduced_actuator.friction.name == "coulomb"
-        return ReducedActuator(
-            as_springs(reduced_actuator, request) if asked else reduced_actuator, NOTHING_LOST
-        )
+        return ReducedActuator(held_as_asked(reduced_actuator, request), NOTHING_LOST)
     motions, over = motions_of(actuator, request)
     reference = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
     made, left = reduced_actuator, difference(positions(reduced_actuator, motions), reference)
-    tried: list[RefittedActuator] = []
-    if request.method != "formula" and touched:
-        for candidate in _candidates(reduced_actuator, open_friction, actuator, request):
-            fit = refit(candidate, touched, actuator, request)
-            if candidate is not reduced_actuator:
-                tried += [fit] if bristle_holds(fit.actuator, request, era) else []
-            elif fit.left.rms < BETTER * left.rms:
-                made, left = fit
+    tried, asked = [RefittedActuator(made, left)], request.method != "formula" and bool(touched)
+    for candidate in _candidates(made, open_friction, actuator, request) if asked else ():
+        fit = refit(candidate, touched, actuator, request)
+        if candidate is reduced_actuator:
+            tried[0] = fit if fit.left.rms < BETTER * left.rms else tried[0]
+        elif bristle_holds(fit.actuator, request, era):
+            tried.append(fit)
     if can_yield(request) and open_friction and made.friction.name == "coulomb":
-        springs = as_springs(made, request)
+        springs = as_springs(tried[0].actuator, request)
         tried.append(RefittedActuator(springs, difference(positions(springs, motions), reference)))
-    made, left = _closest([RefittedActuator(made, left), *tried], request, reference, engine)
+    made, left = _closest(tried, request, reference, engine)
     given_account = account(actuator, losses, left, reference, motions, over)
     units = {path: made.unit(path) for path in made.parameters}
     return ReducedActuator(
@@ -150,7 +148,7 @@ def carry_actuator(
 
 
 InEngine = Callable[[Actuator], np.ndarray]
-"""Positions of a candidate's own file over the motions [rad or m]."""
+"""Positions of a candidate's own file over the motions [rad or m]; not finite where it does not run."""
 
 
 def _closest(
@@ -158,7 +156,7 @@ def _closest(
 ) -> RefittedActuator:
     """The kind of friction that was asked for, or the one whose file moves most like the actuator; the first
     unless another is clearly closer."""
-    wanted = _wanted_kind(request)
+    wanted = wanted_kind(request)
     of_kind = [one for one in tried if KINDS.get(one.actuator.friction.name) == wanted]
     if not of_kind and request.at_rest == "lugre":
         raise InvalidValue(
@@ -167,32 +165,22 @@ def _closest(
         )
     if of_kind or len(tried) == 1:
         return (of_kind or tried)[0]
-    off = [one.left.rms for one in tried]
-    if engine is not None:
-        ran = [difference(_run_file(engine, one.actuator, reference), reference).rms for one in tried]
-        off = ran if math.isfinite(ran[0]) else off
-    elif can_yield(request):  # what nothing ran is not taken for its stand-in's sake alone
-        off = [
-            v if one.actuator.friction.name != "maxwell-slip" else math.inf
-            for v, one in zip(off, tried, strict=True)
-        ]
+    off = _errors(tried, request, reference, engine)
     best = min(range(len(tried)), key=lambda k: off[k])
     return tried[best] if off[best] < BETTER * off[0] else tried[0]
 
 
-def _run_file(engine: InEngine, candidate: Actuator, reference: np.ndarray) -> np.ndarray:
-    """Where the candidate's file goes; nowhere that is finite if it cannot be run so."""
-    try:
-        return engine(candidate)
-    except BackemfError:
-        return np.full_like(reference, np.nan)
-
-
-def _wanted_kind(request: Request) -> str | None:
-    """What a joint is to be held by; None: whatever is closest."""
-    if request.at_rest != "closest":
-        return request.at_rest
-    return None if request.similar is None else KINDS.get(request.similar.friction.name)
+def _errors(
+    tried: list[RefittedActuator], request: Request, reference: np.ndarray, engine: InEngine | None
+) -> list[float]:
+    """RMS of each candidate [rad or m]: of its file where one can be run, else of what stands in for it."""
+    off = [one.left.rms for one in tried]
+    if engine is not None:
+        ran = [difference(engine(one.actuator), reference).rms for one in tried]
+        return ran if math.isfinite(ran[0]) else off
+    # what nothing ran is not taken for its stand-in's sake alone
+    springs = [one.actuator.friction.name == "maxwell-slip" for one in tried]
+    return [math.inf if held else v for v, held in zip(off, springs, strict=True)]
 
 
 def rigid(gearbox: Gearbox) -> Gearbox:
@@ -455,7 +443,7 @@ def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
         yield Loss("friction.stribeck_exponent", "2 in the engine", True, "friction")
     if len(friction.bristles) > 1 and can_yield(request):
         most = stiffest_spring(actuator, request)
-        if friction.stiffness > most:
+        if own["friction.stiffness"] > most:
             text = f"springs of {most:.4g} N m/rad together, the stiffest that the time step holds"
             yield Loss("friction.stiffness", text, True)
     elif len(friction.bristles) > 1:
@@ -475,7 +463,7 @@ def _engine_friction(now: Actuator, given: Actuator, request: Request) -> Actuat
     if not friction.bristle:
         return replace(now, friction=Coulomb(**drag, coulomb=moving))
     if len(friction.bristles) > 1 and can_yield(request):
-        stiffness = min(friction.stiffness, stiffest_spring(given, request))
+        stiffness = min(given.parameters["friction.stiffness"], stiffest_spring(given, request))
         softening = given.parameters["friction.softening"]
         springs = MaxwellSlip(**drag, coulomb=friction.moving, stiffness=stiffness, softening=softening)
         return replace(now, friction=springs)
@@ -523,7 +511,7 @@ def _candidates(
     """The joint's own friction, and a bristle that this time step can hold."""
     if not open_friction or not reduced.friction.dry:
         return [reduced]
-    wanted = _wanted_kind(request)
+    wanted = wanted_kind(request)
     if wanted not in (None, "lugre"):
         return [reduced]
     able = capability(actuator, request.amplitude)

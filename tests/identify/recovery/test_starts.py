@@ -152,7 +152,7 @@ def test_eliminated_starts_lead_where_a_dense_fit_does():
     assert np.linalg.inv(H) == pytest.approx(np.linalg.inv(dense)[:3, :3], rel=1e-4)
 
 
-@pytest.mark.parametrize("path", ["friction.asymmetry", "drive.deadband", "drive.slew"])
+@pytest.mark.parametrize("path", ["friction.asymmetry", "drive.deadband", "drive.slew", "gearbox.backlash"])
 def test_a_number_that_the_actuator_does_not_have_may_be_asked_for(path):
     found = be.fit(SERVO, [record(0, duration=2.0)], also=[path], n_starts=1, inspect=False)
     assert path in found.parameters

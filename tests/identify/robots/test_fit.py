@@ -245,11 +245,21 @@ def test_numbers_of_a_robots_joints_may_be_set_before_the_fit(robot):
     for joint, one in right.joints.items():
         assert again.joints[joint].actuator == one.actuator
         assert left.joints[joint].actuator != one.actuator
-    assert other.joints["elbow"].actuator.drive.proportional == gain
-    assert other.joints["wrist"].actuator.drive.proportional == START.parameters["drive.proportional"]
+    assert other.joints["elbow"].actuator.parameters["drive.proportional"] == gain
+    assert other.joints["wrist"].actuator.parameters["drive.proportional"] == 0.5 * gain
     assert other.score.joints["elbow"] > 1.5 * right.score.joints["elbow"]
     with pytest.raises(be.BackemfError, match="sole"):
         be.fit(START, logs, values={"sole.drive.proportional": 3})
+
+
+def test_what_the_joints_do_not_have_may_be_asked_for(robot):
+    absent = ["friction.asymmetry", "drive.deadband", "drive.slew"]
+    logs = [recording(robot, k, 3.0) for k in (1, 2)]
+    fit = be.fit(START, logs, friction="coulomb", also=absent, bands=False)
+    assert all(any(name.endswith(path) for name in fit.parameters) for path in absent)
+    assert fit.score.rms < 4e-3
+    with pytest.raises(be.BackemfError, match=r"no gearbox.backlash for a robot.*on a bench"):
+        be.fit(START, logs, also=["gearbox.backlash"])
 
 
 def test_a_share_of_the_masses_is_read_from_the_command_line():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def robot(tmp_path):
 
 
 def test_layers_over_a_stage_leave_it_alone_and_win(pxr, robot, tmp_path):
-    made = export({"kn.*": LATE}, "usd", into=robot)
+    made: Any = export({"kn.*": LATE}, "usd", into=robot)
     assert "1.5 became a NewtonActuator" in made.changes[0]
     out = tmp_path / "elsewhere"
     out.mkdir()

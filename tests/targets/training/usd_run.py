@@ -25,8 +25,8 @@ from backemf.targets.training.usd import load_usd
 
 PARTS = ("mx-106/m1", "mx-106/m4", "mx-64/m6", "xl-320/m4")
 SAME, CLOSE = 1e-4, 0.03
-"""Of the motion: how far layers and Python file may be apart, and both from the actuator that they carry, RMS:
-the solver's own step."""
+"""Of the motion: how far layers and Python file may be apart, and both from the actuator that they carry,
+RMS: the solver's own step."""
 
 
 def moved(part: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...options import Answer, Terminal, option, option_of, options
 from ...targets.export_options import SOURCE_HELP
 from .command_builder import command
-from .inputs import ActuatorWords, ReadingWords, WritingWords, bench_of, output_option, plot_option, words_of
+from .inputs import ActuatorWords, PlaybackWords, ReadingWords, bench_of, output_option, plot_option, words_of
 from .terminal import finding_lines, under
 
 SAMPLES = 2_000_000
@@ -19,7 +19,7 @@ SAMPLES = 2_000_000
 
 
 @options
-class SimulateWords(ActuatorWords, WritingWords):
+class SimulateWords(ActuatorWords, PlaybackWords):
     """What one may ask of `simulate`."""
 
     source: str = option(help=SOURCE_HELP, cli="source")
@@ -80,6 +80,8 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
     combinations = every(swept)
     seconds = _seconds(command, o.duration)
     _affordable(len(combinations), seconds, o.timestep)
+    names = [_run_name(swept, values) for values in combinations]
+    places = o.playback_places(names)
     how = {"duration": seconds, "dt": o.timestep, "energy": True, "warn": False, "start": _start(actuator, o)}
     runs, summaries = [], []
     for k, values in enumerate(combinations):
@@ -91,6 +93,12 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
     findings = [*chosen.findings, *{f.code: f for run in (*runs, *motions) for f in run.findings}.values()]
     if o.output is not None:
         columns.write(_table(runs, swept, combinations), o.output, force=o.force)
+    shown = []
+    if places:
+        from ..playback.playback import of_trajectory, write_playbacks
+
+        seen = itertools.zip_longest(runs, names, motions)
+        shown = write_playbacks([of_trajectory(*one) for one in seen], places, force=o.force)
     if o.plot is not None:
         asked = f"command: {o.command}; {words_of(bench)}"
         _draw(runs, swept, combinations, o.source, asked, o.plot, motions)
@@ -111,7 +119,13 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
         said = _band_words(motions, motion)
         return "\n\n".join(filter(None, [title, rows, said, under("Findings", finding_lines(findings))]))
 
-    return Answer(content=content, text=text, findings=findings, written=[o.plot, o.output])
+    return Answer(content=content, text=text, findings=findings, written=[o.plot, o.output, *shown])
+
+
+def _run_name(swept: Sequence[Sweep], values: Sequence[float]) -> str:
+    """What a run is called: the numbers that were varied for it."""
+    said = (f"{v.path}={x:g}" for v, x in zip(swept, values, strict=True))
+    return ",".join(said) or "simulated"
 
 
 def _with_bands(options: SimulateWords, runs: Sequence[Any]) -> list[Any]:

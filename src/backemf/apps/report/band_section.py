@@ -39,8 +39,8 @@ def bands(report: Report) -> Iterator[Block]:
         return
     motions = [motion for motion in report.motions if motion.has_band]
     yield note(
-        f"Half the width of a band is {variation.factor:.2f} of the deviations stated for it, as leaving out"
-        f" {variation.left_out} has shown."
+        f"A band reaches {variation.factor:.2f} stated deviations to either side; leaving out"
+        f" {variation.left_out} has shown that it takes so many."
     )
     if not motions:
         yield missing("No recording that was not fitted: hold some out (--hold-out), or give others.")

@@ -91,8 +91,10 @@ class RobotRuns:
     """Why not."""
 
     def worst_run(self, joint: str) -> RobotRun | None:
-        """The recording on which a joint is furthest off, of those held out where there are some."""
-        judged = [run for run in self.runs if run.held_out] or self.runs
+        """The recording on which a joint is furthest off, of those held out where there are some, or else of
+        those that were not fitted."""
+        unseen = [run for run in self.runs if run.motion.role != "training"]
+        judged = [run for run in self.runs if run.held_out] or unseen or self.runs
         return max(judged, key=lambda run: run.off(joint), default=None)
 
     def usual_load(self, joint: str) -> float:

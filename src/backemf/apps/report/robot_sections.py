@@ -214,13 +214,15 @@ def _before_and_after(run: RobotRun, name: str, unit: str) -> Figure:
     errors = [Curve(x=t, y=1e3 * (after - recorded), label="identified", color=2)]
     if run.shipped is not None:
         errors.insert(0, Curve(x=t, y=1e3 * (run.shipped[name] - recorded), label="as shipped", color=3))
-    regions = []
-    if motion.has_band:
-        regions = [Region(x=t, low=motion.low[name], high=motion.high[name], label="95 % band", color=2)]
     place = over_time(f"position [{unit[1:]}]", *lines, bands=bands)
+    around, about = [], []
+    if motion.has_band:
+        half = motion.band.half(name)
+        around = [Region(x=t, low=after - half, high=after + half, label="95 % band", color=2)]
+        about = [Region(x=t, low=-1e3 * half, high=1e3 * half, color=2)]
     panels = [
-        replace(place, legend_above=True, regions=regions),
-        replace(over_time(f"error [{unit}]", *errors, bands=bands), legend_above=True),
+        replace(place, legend_above=True, regions=around),
+        replace(over_time(f"error [{unit}]", *errors, bands=bands), legend_above=True, regions=about),
     ]
     return Figure(title=name, panels=panels)
 

@@ -214,11 +214,11 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
     if not 0 < len(given) <= 1000:
         raise MissingValue("the upload has no name; expected ?name=run1.csv")
     replace = query.get("replace") == "1" and not folder
-    tops = [] if replace else workspace.taken(project)
+    tops = [] if replace else workspace.names_in_use(project)
     name = uploads.stored_in(folder, given) if folder else uploads.stored_name(given, tops)
     size, clock = 0, workspace.limits.upload_seconds
-    with workspace.arriving(project, name) as arrived:
-        arrived(int(request.headers.get("content-length") or 0))
+    with workspace.arriving(project, name) as note_size:
+        note_size(int(request.headers.get("content-length") or 0))
         place = workspace.files(project) / name
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -227,7 +227,7 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
                     with beside.open("wb") as file:
                         async for chunk in request.stream():
                             size += len(chunk)
-                            arrived(size)
+                            note_size(size)
                             file.write(chunk)
         except TimeoutError:
             raise InvalidValue(

@@ -10,7 +10,7 @@ MOST_SILENT = 100
 """Connections without a whole request; of more the oldest ones are closed."""
 
 
-def timed(seconds: float) -> type[Any]:
+def connection_class(seconds: float) -> type[Any]:
     """Uvicorn's connection, closed where a request's head takes longer than this to arrive.
 
     Args:

@@ -213,12 +213,14 @@ class Queue:
         said = self.folder(job) / "err.txt"
         text = said.read_text(encoding="utf-8", errors="replace").strip() if said.exists() else ""
         lines = [line for line in text.splitlines() if line.startswith("backemf: ")]
-        full = full_disk(OSError(errno.ENOSPC, "")) if shutil.disk_usage(self.folder(job)).free < LEFT else ""
-        words = full or (
-            lines[-1].removeprefix("backemf: ") if lines else "the command ended without an answer"
-        )
+        words = lines[-1].removeprefix("backemf: ") if lines else self._without_words(job)
         error, _, remedy = words.partition("; ")
         return error[:2000], remedy[:2000] or smaller
+
+    def _without_words(self, job: Job) -> str:
+        """What is said of a command that said nothing: perhaps it had no place for it."""
+        full = shutil.disk_usage(self.folder(job)).free < LEFT
+        return full_disk(OSError(errno.ENOSPC, "")) if full else "the command ended without an answer"
 
     def answer(self, job: Job) -> Any:
         """What a command printed: its JSON; None where there is none."""

@@ -53,7 +53,7 @@ def serve(
         from .app import application
     except ImportError as error:
         raise NotAvailable(f"{error.name} is not installed; pip install 'backemf[web]' brings it") from None
-    from .connections import timed
+    from .connections import connection_class
     from .guard import Guard
     from .jobs import Queue
     from .workers import workers
@@ -70,7 +70,9 @@ def serve(
         queue = Queue(workspace, workers(program), most)
         hosts = [f"{name}:{own}" for name in (HOST, "localhost")]
         app = Guard(application(workspace, queue), token, hosts, f"backemf-{own}")
-        server = uvicorn.Server(uvicorn.Config(app, http=timed(most.header_seconds), **SILENT, **BOUNDED))
+        server = uvicorn.Server(
+            uvicorn.Config(app, http=connection_class(most.header_seconds), **SILENT, **BOUNDED)
+        )
         serving = asyncio.create_task(server.serve(sockets=[opened]))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)

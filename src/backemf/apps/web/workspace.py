@@ -215,7 +215,7 @@ class Workspace:
             raise
         return added
 
-    def taken(self, project: Project) -> list[str]:
+    def names_in_use(self, project: Project) -> list[str]:
         """Names that a new file may not have: of files, of uploads on their way, of what commands write."""
         given = [name for key, name, _ in self._arriving.values() if key == project.id]
         promised = [name for key, name in self._promised if key == project.id]
@@ -234,13 +234,13 @@ class Workspace:
         """
         mine = object()
 
-        def arrived(size: int) -> None:
+        def note_size(size: int) -> None:
             self.room(project, name, size)
             self._arriving[mine] = (project.id, name, size)
 
-        arrived(0)
+        note_size(0)
         try:
-            yield arrived
+            yield note_size
         finally:
             self._arriving.pop(mine, None)
 

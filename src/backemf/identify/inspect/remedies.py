@@ -254,6 +254,8 @@ STAGES = (60.0, 20.0, 6.0, 0.0)
 """Bandwidths of the observer in a quick fit [rad/s]."""
 
 ASSUMED, UNDERSTOOD = "unit_assumed", "units_understood"
+PATCHED = "lost_counts"
+"""A fault that mending leaves a part of: what such a log still misses is no bench's."""
 
 Build = Callable[[Sequence[Log]], Problem]
 """Logs as the problem that a fit would solve."""

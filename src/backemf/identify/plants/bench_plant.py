@@ -189,7 +189,9 @@ class BenchPlant(Plant):
 
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         rigs = [numbers.words(log.log.bench) for log in p.logs if log.log.bench is not None]
-        return rigs, [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
+        settings, asked = [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
+        # two motions are chosen to differ; only more of them say how much motions do
+        return (rigs, settings, asked) if max(asked) > 1 else (rigs, settings)
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The numbers with their errors, and everything that stands against them."""
@@ -204,7 +206,7 @@ class BenchPlant(Plant):
         correlation = correlation_of(p, x, uncertainties, own)
         errors, held = mean_absolute_errors(with_read_starts(p, x), x), judgement.errors.get("", {})
         times_noise = uncertainties.scatter * float(p.sigma[0] / p.sigma_noise[0])
-        blamed = diagnose(p, x, optimum.robust, options.apply) if self.sound and options.inspect else []
+        blamed = diagnose(p, x, optimum.robust) if self.sound and options.inspect else []
         findings = (
             *self.faults,
             *blamed,
@@ -255,8 +257,9 @@ def motions(logs: Sequence[Log]) -> list[int]:
 
 def _is_alike(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two motions, each with how long it takes, differ by less than clocks and rates do."""
-    return abs(a[-1] - b[-1]) < SAME_MOTION * a[-1] and np.linalg.norm((a - b)[:-1]) <= SAME_MOTION * max(
-        float(np.linalg.norm(a[:-1] - np.mean(a[:-1]))), 1e-9
+    size = max(float(np.linalg.norm(a[:-1] - np.mean(a[:-1]))), 1e-9)
+    return (
+        abs(a[-1] - b[-1]) < SAME_MOTION * a[-1] and float(np.linalg.norm((a - b)[:-1])) <= SAME_MOTION * size
     )
 
 

@@ -130,7 +130,42 @@ def shoot(p: Problem, robot: Robot, recordings: Sequence[RobotRecording], second
     return replace(p, logs=logs)
 
 
-def joint_log(recording: RobotRecording, robot: Robot, name: str, settings: Mapping[str, float]) -> Log:
+BEFORE_DEMAND, AFTER_DEMAND = 1.0, 3.0
+"""Time that is left out before and behind a command that asks for too much [s]: the joint is still on its
+way."""
+ROUNDED = 1.1
+"""Factor by which the counts of a command may make it seem to ask for more."""
+
+
+def demanding(recording: RobotRecording, name: str, most: float | None) -> np.ndarray:
+    """Samples around commands that jump or turn faster than a firmware's profile lets them.
+
+    Args:
+        recording: of the robot.
+        name: of the joint.
+        most: acceleration of that profile [rad/s^2]; None: there is none.
+
+    Returns:
+        True for each such sample.
+    """
+    t, target = recording.motion.time, recording.log.joints[name].signals.get("position_target")
+    if most is None or target is None or len(t) < 5:
+        return np.zeros(len(t), bool)
+    h = float(np.median(np.diff(t)))
+    asked = np.pad(np.abs(np.diff(target.hold_at(t), 2)) / h**2, 1)
+    beyond = np.convolve(asked, np.full(3, 1.0 / 3.0), "same") > ROUNDED * most
+    counts = np.concatenate([[0], np.cumsum(beyond)])
+    first = np.searchsorted(t, t - AFTER_DEMAND)
+    return counts[np.searchsorted(t, t + BEFORE_DEMAND)] > counts[first]
+
+
+def joint_log(
+    recording: RobotRecording,
+    robot: Robot,
+    name: str,
+    settings: Mapping[str, float],
+    left_out: np.ndarray | None = None,
+) -> Log:
     """The recording of one joint, on a bench that is all the others.
 
     Args:
@@ -138,9 +173,10 @@ def joint_log(recording: RobotRecording, robot: Robot, name: str, settings: Mapp
         robot: its model.
         name: of the joint.
         settings: of its actuator, by path.
+        left_out: samples that do not count, besides those in contact.
 
     Returns:
-        The log, without the samples in contact.
+        The log, without these samples.
     """
     return alone.joint_log(
         recording.log,
@@ -148,7 +184,7 @@ def joint_log(recording: RobotRecording, robot: Robot, name: str, settings: Mapp
         name,
         recording.motion,
         recording.carried,
-        kept=~recording.touched,
+        kept=~recording.touched if left_out is None else ~(recording.touched | left_out),
         settings=settings,
     )
 

@@ -31,6 +31,7 @@ from ..parameters import (
     free,
     give_sizes,
     priors,
+    sheet_or_numbers,
     with_absent,
     with_registers,
 )
@@ -43,6 +44,7 @@ from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 from .recordings import (
     STRETCH,
     RobotRecording,
+    demanding,
     first_part,
     joint_log,
     recording_of,
@@ -63,12 +65,15 @@ SHIFTS = (0, -1, 1, 2, 3, 4, 5, 6)
 """Samples by which commands may count late at the start."""
 LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
+FEWEST_SAMPLES = 20
+"""Of a joint in a recording, below which they are none."""
 FEWEST = 4
 """Motions above which the one with the most torque is left out of a choice too."""
 SHARE_OF_INERTIA = 0.2
 """Of what a joint carries, as the start of an armature that nobody states."""
 
 
+PLAY = "gearbox.backlash"
 STILL = 1e-3
 """Targets that differ by less ask for nothing [rad]."""
 
@@ -102,6 +107,9 @@ SCHEDULE = Schedule(
     own_logs=True,
 )
 DAMPING = "drive.firmware_derivative_gain"
+DAMPING_OF_A_COUNT = (3e-3, 1e-3)
+"""Duty per count of a D register and rad/s, and its error, where nobody measured it: what the smooth motions
+of an SO-101 tell. Left open, it takes the place of a delay or of a stiffness that motions hardly tell."""
 ELECTRICAL = ("motor.resistance", "motor.torque_constant", "drive.firmware_gain")
 """What a drive that commands torque hides."""
 ALIKE = 0.95
@@ -160,6 +168,23 @@ class RobotPlant(Plant):
         """Seconds over which joints that are driven by torque are predicted; 0 where a loop holds them."""
         return 0.0 if any(_is_held(actuator) for actuator in self.starts.values()) else STRETCH
 
+    @property
+    def most_demand(self) -> float | None:
+        """Acceleration of the firmware's own profile, where a sheet says it [rad/s^2]: how a joint follows
+        commands that ask for more is not known, and they are not fitted."""
+        printed = sheet_or_numbers(self.prior)[0]
+        stated = None if printed is None else printed.firmware.get("goal_acceleration")
+        return None if stated is None else stated.value
+
+    def left_out(self, joint: str) -> dict[str, np.ndarray]:
+        """By recording, the samples of a joint around commands that ask for more than its firmware's profile;
+        none where most of what there is does."""
+        there = [one for one in self.recordings if joint in one.log.joints]
+        masks = {one.log.name: demanding(one, joint, self.most_demand) for one in there}
+        if masks and np.mean(np.concatenate(list(masks.values()))) > 0.5:
+            return {name: np.zeros_like(mask) for name, mask in masks.items()}
+        return masks
+
     def fold(self) -> RobotPlant:
         """With some motions left out to judge by, for a choice: every third, and the one that asks for the
         most torque; of a single one its latter part."""
@@ -176,14 +201,19 @@ class RobotPlant(Plant):
     def problem(self, substeps: int | None = None) -> Problem:
         """All joints in all recordings, but for those in which one that moves elsewhere is not asked to."""
         logs, labels = [], []
-        moving = self._moving()
+        moving, beyond = self._moving(), {joint: self.left_out(joint) for joint in self.joints}
         for recording in self.recordings:
             for joint in self.joints:
                 if joint not in recording.log.joints:
                     continue
                 own = {p: v for p, v in self.starts[joint].parameters.items() if p != DELAY}
-                log = joint_log(recording, self.robot, joint, own)
-                if len(log) < 20 or (joint in moving and _stands_still(recording.log.joints[joint])):
+                left_out = beyond[joint][recording.log.name]
+                n_left = np.count_nonzero(~(recording.touched | left_out))
+                still = joint in moving and _stands_still(recording.log.joints[joint])
+                if n_left < FEWEST_SAMPLES or still:
+                    continue
+                log = joint_log(recording, self.robot, joint, own, left_out)
+                if len(log) < FEWEST_SAMPLES:
                     continue
                 logs.append(log)
                 labels.append((joint, recording.log.name))
@@ -237,8 +267,6 @@ class RobotPlant(Plant):
         wanted = default_paths(actuator)
         if "drive.firmware_gain" in priors(actuator, self.prior):
             wanted.append("drive.firmware_gain")
-        if actuator.parameters.get(DAMPING) == 0.0:  # nobody measured it
-            wanted.append(DAMPING)
         if actuator.drive.hides_back_emf:
             wanted = [path for path in wanted if path not in ELECTRICAL]
         more = [path for path in self.options.also if not path.startswith(PREFIX)]
@@ -246,7 +274,8 @@ class RobotPlant(Plant):
 
     def _parameter(self, actuator: Actuator, path: str) -> Parameter:
         """With what its sheet states, around what was typed in its place."""
-        stated = {k: v for k, v in priors(actuator, self.prior).items() if k == path}
+        known = {DAMPING: DAMPING_OF_A_COUNT} | priors(actuator, self.prior)
+        stated = {k: v for k, v in known.items() if k == path}
         typed = [joint_and_path(word, self.starts)[1] for word in self.options.values or ()]
         if path in stated and path in typed:
             value, error = stated[path]
@@ -366,13 +395,18 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         prior=options.prior,
         values=options.values,
     )
-    at_start = {
-        joint: with_registers(actuator, begin.prior)[0] for joint, actuator in begin.actuators.items()
-    }
+    at_start = dict(begin.actuators)
+    if DAMPING in options.also:
+        at_start = {joint: with_registers(one, begin.prior)[0] for joint, one in at_start.items()}
     training, echoed = without_echo(training, begin.actuators)
     held_out, _ = without_echo(held_out, begin.actuators)
     check_share(options.share, next(iter(begin.actuators.values())))
     wanted_unknowns(robot, options.free_inertia, options.also)  # names that there are
+    if PLAY in options.also:
+        raise InvalidValue(
+            f"also is {', '.join(options.also)}; expected no {PLAY} for a robot, whose joints are simulated"
+            " with steps too long for teeth: fit that joint alone, on a bench"
+        )
     recordings = [recording_of(robot, log) for log in training]
     return RobotPlant(
         robot=robot,

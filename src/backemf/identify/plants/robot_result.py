@@ -214,6 +214,7 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
         *plant.findings,
         *of_falls([*plant.recordings, *plant.held_out]),
         *of_contact(optimum, judgement.recordings),
+        *of_profile(plant),
         *optimum.findings,
         *of_scale(optimum, joints),
         *of_torque(judgement.score),
@@ -334,6 +335,26 @@ FALLEN, LOST, LASTING = 10.0, 0.3, 1.0
 """Errors [usual ones; rad] beyond which, and time [s] for which, a joint no longer does what it is told."""
 NOT_FOLLOWED = 3.0
 """How much worse than usual a recording is followed that is named."""
+
+
+def of_profile(plant: RobotPlant) -> Iterator[Finding]:
+    """Where commands ask for more than the firmware's profile lets them."""
+    most, rows, n_left, n = plant.most_demand, [], 0, 0
+    beyond = [plant.left_out(joint) for joint in plant.joints]
+    for one in plant.recordings:
+        left = [masks[one.log.name] for masks in beyond if one.log.name in masks]
+        share = float(np.mean(left)) if left else 0.0
+        n_left, n = n_left + sum(int(x.sum()) for x in left), n + sum(map(len, left))
+        rows += [f"{one.log.name} ({100 * share:.0f} %)"] if share else []
+    if not rows:
+        return
+    text = (
+        f"{100 * n_left / n:.0f} % of the samples lie around commands that ask for more than"
+        f" {most:.3g} rad/s^2, the firmware's own profile: they are not fitted: {', '.join(rows)}."
+    )
+    yield finding(
+        "command_beyond_profile", text, "command smoother motions where they shall count", share=n_left / n
+    )
 
 
 def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iterator[Finding]:

@@ -83,7 +83,7 @@ def starts(
     if not actuators:
         raise UnknownName("joint", next(iter(wanted)), driven)
     prior = _sheet(wanted, firmware) if prior is None else prior
-    actuators = _with_values(actuators, values or {})
+    actuators = _with_values(actuators, values)
     return Starts(actuators, prior, _not_fitted(robot, actuators, logs))
 
 
@@ -101,10 +101,10 @@ def joint_and_path(word: str, joints: Iterable[str]) -> tuple[str | None, str]:
     return joint, word if joint is None else word.removeprefix(f"{joint}.")
 
 
-def _with_values(actuators: Mapping[str, Actuator], values: Mapping[str, Any]) -> dict[str, Actuator]:
+def _with_values(actuators: Mapping[str, Actuator], values: Mapping[str, Any] | None) -> dict[str, Actuator]:
     """The same with other numbers, text in a unit of its own."""
     made = dict(actuators)
-    for word, value in values.items():
+    for word, value in (values or {}).items():
         joint, path = joint_and_path(word, made)
         for name in made if joint is None else (joint,):
             made[name] = made[name].replace(**{path: si(str(value), made[name].unit(path), path)})

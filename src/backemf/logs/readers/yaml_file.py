@@ -9,7 +9,7 @@ import numpy as np
 
 from ...bounds import bytes_of
 from ...errors import NotAvailable
-from ...files import list_in
+from ...files import list_in, table_in
 from ..recording import Keep, ReadError, Recording, Report, encoding_of, everything, silent
 from . import plain_content
 
@@ -65,11 +65,11 @@ def _refuse_many(content: Any, most: int) -> None:
     waiting, seen = [content], 0
     while waiting:
         one = waiting.pop()
-        inner = [*one.values()] if isinstance(one, dict) else list_in(one)
+        inner = [*table_in(one).values()] or list_in(one)
         seen += 1 + len(inner)
         if seen > 2 * most + 16:
             raise ReadError("not plain YAML: its parts repeat each other (*name); write every value out")
-        waiting += [value for value in inner if isinstance(value, dict | list)]
+        waiting += [value for value in inner if table_in(value) or list_in(value)]
 
 
 def _depth(raw: bytes) -> int:

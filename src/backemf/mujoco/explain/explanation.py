@@ -71,10 +71,15 @@ def explain(
 ) -> list[ActuatorExplanation]:
     """A row for every actuator of an MJCF file; of "arm.xml#elbow" for that joint or actuator alone.
 
-    parts   what drives the joints: a part of the catalogue, an identified set, a file, or an Actuator, for
+    Args:
+        path: of the model.
+        parts: what drives the joints: a part of the catalogue, an identified set, a file, or an Actuator, for
             all of them or by patterns of their names, as {"shoulder_.*": "sts3215-12v"}; each actuator is
             then compared with its own.
-    allow_outside   let the model include files from outside its own folder.
+        allow_outside: let the model include files from outside its own folder.
+
+    Returns:
+        The rows, in the order of the model.
     """
     path, wanted = split_model(path)
     with outside(allow_outside):

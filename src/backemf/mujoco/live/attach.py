@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...bounds import json_of, outside
+from ...bounds import json_of
 from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...engine.hosted_system import LiveSystem, live_system
@@ -115,8 +115,7 @@ def attach(
     """
     wanted = _by_joint(actuators)
     _check_wanted(wanted, ctrl, substeps=substeps, sweeps=sweeps)
-    with outside(allow_outside):
-        spec, name = model_edit.spec_of(model)
+    spec, name = model_edit.spec_of(model, allow_outside)
     _check_integrator(spec, name)
     before = model_edit.compile_spec(spec.copy(), name)
     known = {pattern: _on_supply(_actuator(given), supply) for pattern, given in wanted.items()}

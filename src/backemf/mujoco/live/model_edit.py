@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds import outside
 from ...errors import InvalidValue, MissingValue
 from ..arrays import ctrl_place, load_mujoco
 from ..joint_interface import JointDrive
@@ -19,15 +20,21 @@ KEPT |= {"refsite", "slidersite", "userdata", "compiler", "ctrlrange", "ctrllimi
 """Of an actuator that is replaced: who it is, and what its ctrl may be."""
 
 
-def spec_of(model: Any) -> tuple[Any, str]:
-    """A copy of a model's description that may be changed, and what to call it."""
+def spec_of(model: Any, allow_outside: bool = False) -> tuple[Any, str]:
+    """A copy of a model's description that may be changed, and what to call it.
+
+    Args:
+        model: path, or an MjSpec.
+        allow_outside: whether it may include files from outside its own folder.
+    """
     mujoco = load_mujoco()
     match model:
         case mujoco.MjSpec():
             named = model.modelname not in ("", "MuJoCo Model")  # the second is what nobody called it
             return model.copy(), model.modelname if named else "the model"
         case str() | Path():
-            return _read_spec(Path(model))
+            with outside(allow_outside):
+                return _read_spec(Path(model))
         case mujoco.MjModel():
             hint = "; a compiled model cannot be changed"
         case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -97,9 +98,14 @@ def _check_joints(actuators: Mapping[str, Actuator], log: Log) -> None:
 
 
 def _on_time(actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> dict[str, Actuator]:
-    """Actuators whose commands are made late before they are sent."""
+    """Actuators whose commands are made late before they are sent, without the play of their teeth: these are
+    so stiff that the links would ask for steps of microseconds."""
     late = {n for n, a in actuators.items() if n in delays or a.drive.delay}
-    return {n: a.replace(**{"drive.delay": 0.0}) if n in late else a for n, a in actuators.items()}
+    made = {n: a.replace(**{"drive.delay": 0.0}) if n in late else a for n, a in actuators.items()}
+    return {
+        n: replace(a, gearbox=replace(a.gearbox, backlash=None, contact_stiffness=None))
+        for n, a in made.items()
+    }
 
 
 @functools.lru_cache(maxsize=8)

@@ -3,14 +3,14 @@ and back from any model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import InvalidValue, MissingValue
+from ...errors import BackemfError, InvalidValue, MissingValue
 from ...mujoco.actuator_conversion import AsDcMotor, from_actuator, to_actuator
 from ...mujoco.arrays import dcmotors, load_mujoco, place
 from ...mujoco.attributes import DcMotorAttributes
@@ -25,7 +25,7 @@ from ..result import Export, Request, number, request_of, xml_comment
 from ..spec import Filling, TargetLaw, TargetSpec
 from ..template import fill
 from .finding import integrator_finding
-from .holding import Spring, friction_of, hold_lines, read_springs, springs_of, tendon_section
+from .holding import YieldingSpring, friction_of, hold_lines, read_springs, springs_of, tendon_section
 from .run import (
     Adjust,
     check_version,
@@ -51,7 +51,7 @@ class Text(NamedTuple):
     ctrl: dict[str, float]
     """Factor from each target to ctrl, in the order of the inputs."""
     dcmotor: DcMotor
-    springs: tuple[Spring, ...] = ()
+    springs: tuple[YieldingSpring, ...] = ()
 
 
 def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
@@ -84,16 +84,23 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
 
 
 def _positions_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> np.ndarray:
-    """The file of a candidate run by the installed MuJoCo over the motions that an export is judged over."""
-    check_version(request.version)
-    found, tuned = [], with_settings(candidate)
+    """The file of a candidate run by the installed MuJoCo over the motions that an export is judged over;
+    nothing that is finite where it does not run."""
+    try:
+        check_version(request.version)
+        return np.concatenate([*_runs_of_file(candidate, actuator, request)])
+    except BackemfError:
+        return np.full(1, np.nan)
+
+
+def _runs_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> Iterator[np.ndarray]:
+    tuned = with_settings(candidate)
     for motion in motions_of(actuator, request)[0]:
         made = parts(behind_gear(tuned(motion.settings), request), request.version, request.timestep)
         element = _element(request, made)
         text = frame(request, actuator, made.joint, element, 1.0, springs=made.springs)
         case = make_case(motion, made.ctrl, request.timestep, actuator.motion)
-        found.append(np.interp(motion.time, case.moments, run({"file": text}, request.joint, case)))
-    return np.concatenate(found)
+        yield np.interp(motion.time, case.moments, run({"file": text}, request.joint, case))
 
 
 def behind_gear(actuator: Actuator, request: Request) -> Actuator:
@@ -155,7 +162,7 @@ def frame(
     element: str,
     load: float,
     top: str = "",
-    springs: Sequence[Spring] = (),
+    springs: Sequence[YieldingSpring] = (),
 ) -> str:
     """The file around an actuator's element.
 
@@ -181,7 +188,7 @@ def frame_fields(
     on_joint: Mapping[str, str],
     element: str,
     load: float,
-    springs: Sequence[Spring] = (),
+    springs: Sequence[YieldingSpring] = (),
 ) -> tuple[str, dict[str, str]]:
     """Options, a stand-in body, the joint, and one for the play of the gears where that is asked for.
 

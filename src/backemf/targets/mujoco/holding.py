@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -48,8 +48,11 @@ YIELDS_FROM = (4, 0)
 DAMPED = 0.8
 """Share of the drive's damping that a bristle's explicit step may take up."""
 
+KINDS = {"coulomb": "frictionloss", "maxwell-slip": "springyield", "lugre": "lugre"}
+"""What holds a joint at rest in a file, for the friction that it is carried as."""
 
-class Spring(NamedTuple):
+
+class YieldingSpring(NamedTuple):
     """A fixed tendon of one joint that yields: friction that holds without creep."""
 
     stiffness: float
@@ -64,17 +67,18 @@ class Spring(NamedTuple):
         return f'<fixed {words}><joint joint="{joint}" coef="1"/></fixed>'
 
 
-def springs_of(friction: Viscous) -> tuple[Spring, ...]:
+def springs_of(friction: Viscous) -> tuple[YieldingSpring, ...]:
     """What a friction of several springs becomes: one, where all reach equally far."""
-    if not isinstance(friction, MaxwellSlip):
+    if friction.name != "maxwell-slip":
         return ()
-    each = friction.springs()
-    if friction.softening == 1:
-        return (Spring(friction.stiffness, friction.coulomb / friction.stiffness),)
-    return tuple(Spring(float(k), friction.coulomb / (len(each) * float(k))) for k in each)
+    slip = cast("MaxwellSlip", friction)
+    each = slip.springs()
+    if slip.softening == 1:
+        return (YieldingSpring(slip.stiffness, slip.coulomb / slip.stiffness),)
+    return tuple(YieldingSpring(float(k), slip.coulomb / (len(each) * float(k))) for k in each)
 
 
-def read_springs(model: Any, joint: int) -> tuple[Spring, ...]:
+def read_springs(model: Any, joint: int) -> tuple[YieldingSpring, ...]:
     """The springs that yield on one joint of a compiled model.
 
     Args:
@@ -90,11 +94,11 @@ def read_springs(model: Any, joint: int) -> tuple[Spring, ...]:
         alone = model.tendon_num[k] == 1 and model.wrap_objid[at] == joint
         if model.tendon_plasticadr[k] >= 0 and alone and model.wrap_type[at] == WRAPS_JOINT:
             stiffness = float(np.atleast_1d(model.tendon_stiffness[k])[0])
-            found.append(Spring(stiffness, float(model.tendon_springyield[k])))
+            found.append(YieldingSpring(stiffness, float(model.tendon_springyield[k])))
     return tuple(found)
 
 
-def friction_of(springs: Sequence[Spring], **drag: Any) -> MaxwellSlip:
+def friction_of(springs: Sequence[YieldingSpring], **drag: Any) -> MaxwellSlip:
     """The friction that springs are: the reverse of `springs_of`.
 
     Args:
@@ -110,15 +114,37 @@ def friction_of(springs: Sequence[Spring], **drag: Any) -> MaxwellSlip:
     return MaxwellSlip(**drag, coulomb=level, stiffness=sum(k), softening=softening)
 
 
-def tendon_section(springs: Sequence[Spring], joint: str) -> str:
+def tendon_section(springs: Sequence[YieldingSpring], joint: str) -> str:
     """Springs as a section of MJCF."""
     inside = "".join(f"\n    {spring.tendon(joint)}" for spring in springs)
     return f"<tendon>{inside}\n  </tendon>"
 
 
+def wanted_kind(request: Request) -> str | None:
+    """What a joint is to be held by; None: whatever is closest."""
+    if request.at_rest != "closest":
+        return request.at_rest
+    return None if request.similar is None else KINDS.get(request.similar.friction.name)
+
+
 def can_yield(request: Request) -> bool:
     """Whether the target has springs that yield."""
     return request.target == "mujoco" and release(request.version) >= YIELDS_FROM
+
+
+def held_as_asked(actuator: Actuator, request: Request) -> Actuator:
+    """An actuator that nothing is lost of, its Coulomb friction as springs where those were asked for."""
+    asked = request.at_rest == "springyield" and actuator.friction.name == "coulomb"
+    return as_springs(actuator, request) if asked else actuator
+
+
+def check_at_rest(request: Request) -> None:
+    """Refuse springs that yield where the version has none, and say which has."""
+    if request.at_rest == "springyield" and not can_yield(request):
+        raise InvalidValue(
+            f"{request.target} {request.version} has no springyield; expected mujoco@4.0, or"
+            " at_rest='frictionloss'"
+        )
 
 
 def stiffest_spring(actuator: Actuator, request: Request) -> float:
@@ -247,7 +273,7 @@ def spring_rests(new: Any, k: int) -> np.ndarray:
     data = mujoco.MjData(new)
     mujoco.mj_resetDataKeyframe(new, data, k)
     rest_springs(new, data)
-    return np.array(data.plastic)
+    return np.array(getattr(data, "plastic", ()))
 
 
 LINE_SEARCH = 50
@@ -309,7 +335,9 @@ def creep(text: str, joint: str, torque: float, noslip: int | None = None) -> fl
     return (float(data.qpos[at].sum()) - before) * MINUTE / (float(data.time) - since)
 
 
-def hold_lines(text: str, carried: Actuator, request: Request, springs: Sequence[Spring] = ()) -> list[str]:
+def hold_lines(
+    text: str, carried: Actuator, request: Request, springs: Sequence[YieldingSpring] = ()
+) -> list[str]:
     """Lines of a file's header on how still it holds.
 
     Args:
@@ -345,7 +373,7 @@ def hold_lines(text: str, carried: Actuator, request: Request, springs: Sequence
 
 
 def _spring_line(
-    springs: Sequence[Spring], carried: Actuator, request: Request, unit: str, effort: str
+    springs: Sequence[YieldingSpring], carried: Actuator, request: Request, unit: str, effort: str
 ) -> str:
     """What holds the joint, how near the step's limit it is, and where it begins."""
     k, J = sum(spring.stiffness for spring in springs), steady.armature(carried)

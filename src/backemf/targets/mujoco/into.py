@@ -531,18 +531,19 @@ def with_states(
     keys = [e for e in model.elements if e.tag == "key" and e.parent == "keyframe"]
     files = apply_edits([*edits, *(_keyframe_edit(e, {}) for e in keys)])
     new = compiled(files)
-    yields = bool(getattr(new, "nplastic", 0))
-    if len(keys) != new.nkey or not (new.na or added or yields):
+    if len(keys) != new.nkey or not (new.na or added or getattr(new, "nplastic", 0)):
         return files, new
     mine = []
     for k, e in enumerate(keys):
         rows = {"act": _activations(old, new, k, replaced), "ctrl": _commands(new, k, added)}
-        if yields:
-            rows["plastic"] = spring_rests(new, k)
-        words = {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
-        mine.append(_keyframe_edit(e, words))
+        mine.append(_keyframe_edit(e, _row_words({**rows, "plastic": spring_rests(new, k)})))
     files = apply_edits([*edits, *mine])
     return files, compiled(files)
+
+
+def _row_words(rows: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Rows of numbers as XML attributes; what is 0 is not there."""
+    return {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
 
 
 def _keyframe_edit(key: Element, words: dict[str, str]) -> Edit:

@@ -314,7 +314,16 @@ def _table(name: str, rows: Mapping[str, str], remarks: Mapping[str, str] | None
 
 
 def band_row(actuator: Actuator, path: str, values: Sequence[float]) -> tuple[float, ...]:
-    """Drawn numbers of one path, none outside its range."""
+    """Drawn numbers of one path, none outside its range.
+
+    Args:
+        actuator: whose number it is.
+        path: of the number.
+        values: one of each draw, in its unit.
+
+    Returns:
+        The same, to seven digits.
+    """
     ranges = {known: _range(f.metadata, value) for known, f, value in quantities(actuator)}
     low, high = ranges[path]
     return tuple(float(f"{min(max(value, low), high):.7g}") for value in values)

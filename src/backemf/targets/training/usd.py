@@ -105,7 +105,7 @@ def joint_attributes(numbers: Mapping[str, float], motion: str) -> dict[str, flo
     }
 
 
-def _applied(found: Mapping[str, float | int]) -> list[str]:
+def _applied_schemas(found: Mapping[str, float | int]) -> list[str]:
     return [schema for schema, names in SCHEMAS.items() if any(name in found for name in names)]
 
 
@@ -136,7 +136,7 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
         "inertia": number(load),
         "per": "per metre" if linear else "per degree",
         "force": "" if force is None else f"{tab}float drive:{instance}:physics:maxForce = {number(force)}",
-        "schemas": ", ".join(f'"{schema}"' for schema in _applied(found)),
+        "schemas": ", ".join(f'"{schema}"' for schema in _applied_schemas(found)),
         "control": "\n".join(
             f"{tab}{'int' if name == 'delaySteps' else 'float'} newton:{name} = {number(value)}"
             for name, value in found.items()
@@ -325,7 +325,7 @@ def into_usd(exports: Mapping[str, Export], path: Path | str) -> LayeredStage:
         instance = "linear" if motion == "linear" else "angular"
         where, before = prim.GetPath(), pxr.UsdPhysics.DriveAPI(prim, instance).GetStiffnessAttr().Get()
         _author_drive(pxr, drives.GetPrimAtPath(where), instance, drive_attributes(export.numbers, motion))
-        off = dict.fromkeys(("stiffness", "damping"), 0.0)
+        off: dict[str, float] = {"stiffness": 0.0, "damping": 0.0}
         _author_drive(pxr, actuators.GetPrimAtPath(where), instance, off)
         _author_actuator(pxr, actuators, where, export)
         was = f"drive of {before:g}" if before else "no drive"
@@ -382,7 +382,7 @@ def _author_actuator(pxr: Any, stage: Any, where: Any, export: Export) -> None:
         k += 1
     actuator = stage.DefinePrim(free, "NewtonActuator")
     found = actuator_attributes(export.numbers, export.timestep)
-    for schema in _applied(found):
+    for schema in _applied_schemas(found):
         actuator.AddAppliedSchema(schema)
     for name, value in found.items():
         kind = types.Int if name == "delaySteps" else types.Float

@@ -32,13 +32,14 @@ def measured_and_predicted(one: Prediction, title: str) -> Figure:
         asked, values = hold_curve(t, log["position_target"])
         lines.insert(0, Curve(x=asked, y=values, label="target", style="thin"))
     left = Curve(x=t, y=1e3 * (one.position - log["position"]), color=3)
-    half, regions = one.half(), []
+    half, around, about = one.half(), [], []
     if half is not None:
         sides = {"low": one.position - half, "high": one.position + half}
-        regions = [Region(x=t, **sides, label="95 % band", color=1)]
+        around = [Region(x=t, **sides, label="95 % band", color=1)]
+        about = [Region(x=t, low=-1e3 * half, high=1e3 * half, color=1)]
     panels = [
-        replace(over_time(f"position [{unit}]", *lines), legend_above=True, regions=regions),
-        over_time("error [mrad]" if rotary else "error [mm]", left),
+        replace(over_time(f"position [{unit}]", *lines), legend_above=True, regions=around),
+        replace(over_time("error [mrad]" if rotary else "error [mm]", left), regions=about),
     ]
     if "current" in log:
         recorded = Curve(x=t, y=log["current"], label="recorded", color=0)

@@ -1,0 +1,1 @@
+"""What happened over time, in files for programs in which people look at robots."""
