@@ -150,12 +150,12 @@ def test_a_run_of_a_voltage_and_its_current_are_read_back(tmp_path):
 def test_files_are_small_and_fast(tmp_path):
     import time
 
-    from backemf.apps.playback.playback import Playback, Track
+    from backemf.apps.playback.playback import Playback, JointTrack
     from backemf.logs.log import Signal
 
     clock, noise = np.arange(6000) / 100, np.random.default_rng(0)
     tracks = [
-        Track(f"joint_{k}", "position", origin, Signal(time=clock, values=np.sin(clock + k) + spread))
+        JointTrack(f"joint_{k}", "position", origin, Signal(time=clock, values=np.sin(clock + k) + spread))
         for k in range(6)
         for origin, spread in (("recorded", 1e-3 * noise.standard_normal(6000)), ("model", 0.0))
     ]

@@ -13,7 +13,7 @@ from ...errors import NotAvailable
 from ...logs.robot import Robot
 from ...mujoco.arrays import load_mujoco
 from ...mujoco.robot.robot_motion import describe_model, places
-from .playback import ASKED_FOR, FILE, HIGH, LOW, MODEL, RECORDED, RESIDUAL, Playback, Track
+from .playback import ASKED_FOR, FILE, HIGH, LOW, MODEL, RECORDED, RESIDUAL, Playback, JointTrack
 
 COLORS = {
     RECORDED: (31, 119, 180),
@@ -78,7 +78,7 @@ def _load_rerun() -> Any:
     return rerun
 
 
-def _place(track: Track) -> str:
+def _place(track: JointTrack) -> str:
     """Where a track stands in the tree of Rerun's entities: elbow/position/recorded."""
     signal = RESIDUAL if track.origin == RESIDUAL else track.signal.removesuffix("_target")
     return "/".join(map(_escape, (track.joint, signal, track.origin)))
