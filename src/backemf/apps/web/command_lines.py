@@ -164,7 +164,7 @@ def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
         numbers = form.numbers(key, option, NUMBERS.get(key, (-1e6, 1e6)))
         return [name, *numbers] if numbers else []
     if key in LISTS:
-        return _listed(form, key, name)
+        return _repeat_option(form, key, name)
     if key in (*TEXTS, *SOURCES, *FILES, "bench"):
         value = _word(form, key)
     else:
@@ -174,7 +174,7 @@ def _option(form: FormReader, key: str, kind: type[Any] | None) -> list[str]:
     return [] if value is None else [name, value]
 
 
-def _listed(form: FormReader, key: str, name: str) -> list[str]:
+def _repeat_option(form: FormReader, key: str, name: str) -> list[str]:
     """An option that is given several times, or once with commas."""
     values = form.texts(key, LISTS[key])
     values = [",".join(values)] if values and key in JOINED else values
