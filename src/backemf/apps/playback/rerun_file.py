@@ -103,7 +103,8 @@ def _blueprint(playback: Playback) -> Any:
     shown = rrb.Tabs(*pages)
     if playback.poses:
         shown = rrb.Horizontal(rrb.Spatial3DView(origin="/robot", name="robot"), shown)
-    return rrb.Blueprint(shown, rrb.TimePanel(timeline="time"))
+    panels = [panel(state="collapsed") for panel in (rrb.BlueprintPanel, rrb.SelectionPanel)]
+    return rrb.Blueprint(shown, *panels, rrb.TimePanel(timeline="time", state="collapsed"))
 
 
 def _send_robot(
