@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotAvailable
-from .playback import ASKED_FOR, MODEL, RECORDED, Playback, JointTrack
+from .playback import ASKED_FOR, MODEL, RECORDED, JointTrack, Playback
 
 STATE, ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
 FIELDS = {"position": "position", "velocity": "velocity", "torque": "effort"}

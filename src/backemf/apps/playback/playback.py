@@ -83,7 +83,8 @@ class Playback:
 
 
 def playback(source: PredictedMotion | Trajectory) -> Playback:
-    """A motion as it is looked at in Rerun, Foxglove or ROS 2: `be.playback(fit.predict(log)).write("run.rrd")`.
+    """A motion as it is looked at: `be.playback(fit.predict(log)).write("run.rrd")` for Rerun, "run.mcap" for
+    Foxglove and ROS 2.
 
     Args:
         source: a recording as a fit predicts it, or a simulated run.
@@ -106,11 +107,13 @@ def of_prediction(motion: PredictedMotion) -> Playback:
     """
     from ...identify.predict import predict_joint
 
-    log = motion.log
+    log, seen = motion.log, _is_recorded(motion)
     tracks = [*_of_log(log)]
     for joint in motion.joints:
         name, clock = joint or ALONE, motion.time
-        series = {MODEL: motion.positions[joint], RESIDUAL: motion.recorded[joint] - motion.positions[joint]}
+        series = {MODEL: motion.positions[joint]}
+        if seen:
+            series[RESIDUAL] = motion.recorded[joint] - motion.positions[joint]
         if motion.has_band:
             series |= {LOW: motion.low[joint], HIGH: motion.high[joint]}
         tracks += [
@@ -120,14 +123,15 @@ def of_prediction(motion: PredictedMotion) -> Playback:
         ]
         alone = predict_joint(motion, joint)
         current = Signal(time=alone.log.time, values=alone.signals["current"])
-        tracks.append(JointTrack(name, "current", MODEL, current))
+        # by itself a joint says nothing of the time in which the robot touches something
+        along = Signal(time=motion.time, values=current.sample_at(motion.time))
+        tracks.append(JointTrack(name, "current", MODEL, along))
     poses = {}
     if motion.recording is not None:
         along = motion.recording.motion
-        seen = np.where(np.isfinite(along.recorded), along.recorded, along.position)
-        poses = {MODEL: motion.positions}
-        if any(np.isfinite(q).any() for q in motion.recorded.values()):
-            poses = {RECORDED: dict(zip(motion.recorded, seen.T, strict=True)), **poses}
+        where = np.where(np.isfinite(along.recorded), along.recorded, along.position)
+        poses = {RECORDED: dict(zip(motion.recorded, where.T, strict=True))} if seen else {}
+        poses |= {MODEL: motion.positions}
     return Playback(
         name=log.name,
         motion=log.motion,
@@ -136,6 +140,12 @@ def of_prediction(motion: PredictedMotion) -> Playback:
         poses=poses,
         clock=motion.time,
     )
+
+
+def _is_recorded(motion: PredictedMotion) -> bool:
+    """Whether positions were recorded; a first one alone is where a prediction began."""
+    logs = motion.log.joints.values() or (motion.log,)
+    return any("position" in one and np.isfinite(one["position"]).sum() > 1 for one in logs)
 
 
 def of_trajectory(run: Trajectory, name: str = "simulated", band: PredictedMotion | None = None) -> Playback:

@@ -13,7 +13,7 @@ from ...errors import NotAvailable
 from ...logs.robot import Robot
 from ...mujoco.arrays import load_mujoco
 from ...mujoco.robot.robot_motion import describe_model, places
-from .playback import ASKED_FOR, FILE, HIGH, LOW, MODEL, RECORDED, RESIDUAL, Playback, JointTrack
+from .playback import ASKED_FOR, FILE, HIGH, LOW, MODEL, RECORDED, RESIDUAL, JointTrack, Playback
 
 COLORS = {
     RECORDED: (31, 119, 180),
@@ -118,7 +118,8 @@ def _send_robot(
     for body in range(model.nbody):
         geoms = np.flatnonzero((model.geom_bodyid == body) & shown)
         shapes = [(_offset(rr, model, int(g)), _shape(rr, model, int(g), color)) for g in geoms]
-        shapes += [(rr.Transform3D(), line) for line in _bones(rr, model, body, color)]
+        if body and not shapes:
+            shapes += [(rr.Transform3D(), line) for line in _bones(rr, model, body, color)]
         where = f"robot/{origin}/{_escape(model.body(body).name or f'body {body}')}"
         for k, (offset, shape) in enumerate(shapes):
             to.log(f"{where}/{k}", offset, shape, static=True)
