@@ -304,10 +304,11 @@ def findings() -> str:
     """Every code by what it is about."""
     from backemf.finding_codes import FINDINGS
 
-    by: dict[str, list[tuple[str, str]]] = {}
+    by: dict[str, list[tuple[str, ...]]] = {}
     for code, row in FINDINGS.items():
-        by.setdefault(row.about, []).append((f"`{code}`", row.meaning))
-    return "\n\n".join(f"## {about}\n\n{markdown(('code', 'meaning'), cells)}" for about, cells in by.items())
+        by.setdefault(row.about, []).append((f"`{code}`", row.meaning, row.remedy, row.since))
+    head = ("code", "meaning", "what to do", "since")
+    return "\n\n".join(f"## {about}\n\n{markdown(head, cells)}" for about, cells in by.items())
 
 
 MADE = {

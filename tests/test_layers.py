@@ -24,7 +24,7 @@ APART = {
     **{"targets": {"identify", "planning", "sizing"}, "sizing": {"identify", "planning"}},
 }
 """Neighbours that do not see each other."""
-APPS = ("kits", "playground", "report", "film", "cli", "web", "demo")
+APPS = ("kits", "playground", "report", "film", "playback", "cli", "web", "demo")
 """Likewise, on top of the library. Kits do not see each other."""
 WITHIN_BASE = {
     "errors": set(),

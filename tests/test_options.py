@@ -44,6 +44,7 @@ VALUES: dict[str, Any] = {
         "draws": "bands",
         "at_rest": "lugre",
         "coupling": {"a": {"b": 1.0}},
+        "values": {"drive.supply": 7.0},
     },
 }
 

@@ -81,6 +81,12 @@ def test_every_meaning_is_a_clause_of_its_own():
     assert not [text for text in meanings if not text or text.endswith(".")]
 
 
+def test_every_code_says_what_to_do_and_since_when():
+    rows = [FINDINGS[code] for code in FINDINGS.own_names]
+    assert not [row for row in rows if not row.remedy or row.remedy.endswith(".")]
+    assert {row.since for row in rows} == {"0.1", "0.2", "0.3"}
+
+
 def test_rows_are_loaded_when_they_are_asked_for():
     rows = Registry("thing", {"pi": "math:pi", "lost": "backemf.no_such_module:x"}, aliases={"circle": "pi"})
     assert list(rows) == ["pi", "lost"]

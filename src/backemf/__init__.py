@@ -48,6 +48,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "mujoco.live.attach": ("attach", "Motors"),
     "targets.training.rollout": ("rollout", "Rollout"),
     "mujoco.explain.explanation": ("explain",),
+    "apps.playback.playback": ("playback",),
     "findings": ("Finding",),
     "errors": ("BackemfError",),
 }
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from . import signal as signal
     from .analysis import conversion as convert, curves as curves  # noqa: F401  # `convert`: not its room's
     from .analysis.measure import measure as measure
+    from .apps.playback.playback import playback as playback
     from .datasheets.datasheet import Datasheet as Datasheet
     from .engine.candidates import Many as Many, simulate_many as simulate_many
     from .engine.simulate import Trajectory as Trajectory, simulate as simulate

@@ -14,6 +14,8 @@ from backemf.identify.plants.recordings import demanding, recording_of
 from backemf.identify.plants.robot_result import of_profile
 from backemf.mujoco.robot.robot_motion import between
 
+D = "drive.firmware_derivative_gain"
+
 
 def test_what_holds_from_a_sample_to_the_next_is_the_mean_of_both():
     """A load that rises evenly is met half a step on; the last sample has no next one."""
@@ -38,18 +40,18 @@ def test_commands_beyond_a_profile_are_told_from_smooth_ones(motion, since, unti
     assert not demanding(recording, "wrist_roll", None).any()
 
 
-def test_a_robots_fit_has_its_profiles_d_and_leaves_out_what_asks_for_more(shared_data):
+def test_a_robots_fit_has_its_profiles_d_where_asked_and_leaves_out_what_asks_for_more(shared_data):
     """LeRobot writes D 32 and Acceleration 254, in 100 of 4096 steps a turn."""
     robot = be.Robot.read(shared_data / "so101" / "so101.xml")
     steps, smooth = (
         be.read(shared_data / "so101" / f"{motion}.csv", bench=robot)[0].between(11.0, 11.0 + seconds)
         for motion, seconds in (("prbs_excitation", 4.0), ("slow_precision", 6.0))
     )
-    plant = build_plant("sts3215-12v", [steps, smooth], FitOptions(firmware="lerobot"))
+    plant = build_plant("sts3215-12v", [steps, smooth], FitOptions(firmware="lerobot", also=(D,)))
     assert plant.starts["elbow_flex"].parameters["drive.derivative"] == 32.0
     assert plant.most_demand == pytest.approx(25_400 * 2 * math.pi / 4096, rel=1e-3)
     problem = plant.problem()
-    assert "drive.firmware_derivative_gain" in problem.free.paths
+    assert D in problem.free.paths
     count = {
         name: sum(len(log.samples) for log in problem.logs if log.recording == name)
         for name in problem.recordings
@@ -60,4 +62,5 @@ def test_a_robots_fit_has_its_profiles_d_and_leaves_out_what_asks_for_more(share
     left = round(said.numbers["share"] * 5 * (len(steps.time) + len(smooth.time)))
     assert count.get(steps.name, 0) == 5 * len(steps.time) - left < 0.5 * 5 * len(steps.time)
     alone = build_plant("sts3215-12v", [steps], FitOptions(firmware="lerobot"))
+    assert D not in alone.problem().free.paths, "only where it was asked for"
     assert len(alone.problem().logs) == 5, "nothing else is there to fit"

@@ -14,7 +14,6 @@ import numpy as np
 from ..errors import BackemfError, InvalidValue
 from ..logs.log import Log
 from ..options import takes
-from ..physics.quantity import present
 from ..results.fit_result import Fit, LadderRung, Score
 from ..tables import table
 from .fit import build_plant, find_optimum, make_fit
@@ -48,13 +47,6 @@ class RungResult:
         if self.score is not None:
             return self.score.rms
         return float(np.mean(list(self.errors.values()))) if self.errors else np.inf
-
-    @property
-    def usual(self) -> float:
-        """Error of a usual motion that was held out, their geometric mean: one that no friction follows must
-        not decide alone."""
-        errors = [error for error in self.errors.values() if error > 0]
-        return float(np.exp(np.mean(np.log(errors)))) if errors else self.held_out
 
     @property
     def standard_error(self) -> float:
@@ -254,8 +246,7 @@ def _climb_together(plant: Any, rungs: Sequence[str]) -> Ladder:
     settled = []
     for rung in nearest([rung for rung in climbed if rung.score is not None]):
         optimum = search.settle(search.find(rung.name))
-        score = present(optimum.plant.judge(optimum, QUICK).score)
-        settled.append(replace(rung, score=score, errors=score.logs))
+        settled.append(replace(rung, score=optimum.plant.judge(optimum, QUICK).score))
     chosen = simplest_together(settled)
     found = search.find(chosen.name)
     best = make_fit(carry_on(found, plant.with_friction(chosen.name)))
@@ -290,15 +281,15 @@ def _try_rungs(
 
 def nearest(rungs: Sequence[RungResult]) -> list[RungResult]:
     """The best rung, and the simplest that is near it: only the last steps tell which of them is better."""
-    best = min(rungs, key=lambda r: r.usual)
-    first = min((r for r in rungs if r.usual <= NEAR * best.usual), key=_n_numbers, default=best)
+    best = min(rungs, key=lambda r: r.held_out)
+    first = min((r for r in rungs if r.held_out <= NEAR * best.held_out), key=_n_numbers, default=best)
     return [best] if first is best else [first, best]
 
 
 def simplest_together(rungs: Sequence[RungResult]) -> RungResult:
     """The rung with the fewest numbers that is as good as the best, all joints together."""
-    best = min(rungs, key=lambda r: r.usual)
-    return min((r for r in rungs if r.usual <= AS_GOOD * best.usual), key=_n_numbers)
+    best = min(rungs, key=lambda r: r.held_out)
+    return min((r for r in rungs if r.held_out <= AS_GOOD * best.held_out), key=_n_numbers)
 
 
 def _n_numbers(rung: RungResult) -> int:

@@ -264,7 +264,16 @@ class Drive(Part):
         return clip(u, before - most, before + most), 0.0
 
     def setpoint(self, inputs: Inputs, state: Mapping[str, Scalar], h: Scalar) -> Scalar:
-        """What the law follows after h seconds, as `setpoint_over` says."""
+        """What the law follows after h seconds, as `setpoint_over` says.
+
+        Args:
+            inputs: what is asked.
+            state: with its memory.
+            h: length of the interval [s].
+
+        Returns:
+            What is followed, in the unit of the command.
+        """
         return self.setpoint_over(inputs, state, h)[0]
 
     def sample(

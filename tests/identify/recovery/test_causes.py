@@ -104,7 +104,7 @@ def test_what_freeing_a_cause_promises_is_what_it_saves():
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
         if places:
-            saved = causes._try_cause(p, end.x, end.cost, robust, p.substeps, cause, places).saved
+            saved = causes._try_cause(p, end.x, end.cost, robust, cause, places).saved
             saved += 0.5 * (
                 len(cause.paths) - 1 if cause.code == "wrong_winding" else 0
             )  # its freedom's cost

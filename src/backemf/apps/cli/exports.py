@@ -19,15 +19,18 @@ from .inputs import (
     ActuatorWords,
     ControlWords,
     ModelWords,
+    PlaybackWords,
     ReadingWords,
     WritingWords,
     all_of,
     by_joint,
+    fit_of,
     output_option,
     parts_of,
     plot_option,
     read_logs,
     robot_of,
+    write_motions,
 )
 from .terminal import finding_lines, folder, is_folder, keep, pick, under
 
@@ -305,7 +308,7 @@ def _plain(made: Any) -> dict[str, Any]:
 
 
 @options
-class ReplayWords(ControlWords, ReadingWords, WritingWords, ExportOptions):
+class ReplayWords(ControlWords, ReadingWords, PlaybackWords, ExportOptions):
     """What one may ask of `replay`: a few options of `export`, and which file and recordings."""
 
     source: str = option(
@@ -345,8 +348,12 @@ def replay(options: ReplayWords, terminal: Terminal) -> Answer:
     from ..report.figures.runs import replay_figure
 
     o = options
+    fit = fit_of(o.source)
+    if fit is not None and fit.joints and not o.joint:
+        return _replay_robot(fit, o, terminal)
     how = replace(o.narrow(ExportOptions), joint="joint")
     _refuse_for_written(how, o.source)
+    o.playback_places()
     recordings, fitted = (
         read_logs(given, terminal.say, source=o.actuator or o.source, **o.reading()) if given else None
         for given in (o.recordings, o.log)
@@ -356,15 +363,65 @@ def replay(options: ReplayWords, terminal: Terminal) -> Answer:
     terminal.say("replaying")
     made = made.with_replay(ran := again(made, recordings))
     bands = _bands_of(o.source, recordings or [], ran)
+    shown = _show_replay(ran, fit, recordings or [], o)
     figure = None
     if o.plot is not None:
         figure = replay_figure(ran, f"{o.source} as {made.target} runs it", [one.motion for one in bands])
     return Answer(
         content=lambda: {**_plain(made), "bands": {one.name: one.plain() for one in bands}},
         text=lambda: "\n\n".join([str(made), str(ran), *(str(one) for one in bands)]),
-        written=[o.plot],
+        written=[o.plot, *shown],
         figures={} if o.plot is None else {o.plot: figure},
     )
+
+
+def _show_replay(ran: Any, fit: Any, recordings: Sequence[Any], options: ReplayWords) -> list[Path]:
+    """The files for other programs that were asked for."""
+    places = options.playback_places([case.name for case in ran.cases])
+    if not places:
+        return []
+    from ..playback.playback import of_replay, write_playbacks
+
+    logs = {log.name: log for log in recordings}
+    made = []
+    for case in ran.cases:
+        log = logs.get(case.name)
+        made.append(of_replay(case, log, None if None in (fit, log) else fit.predict(log), ran.unit))
+    return write_playbacks(made, places, force=options.force)
+
+
+def _replay_robot(fit: Any, options: ReplayWords, terminal: Terminal) -> Answer:
+    """All joints of a robot together, each with its whole actuator, by the commands of recordings."""
+    from ...identify.predict import predict_logs
+    from ...tables import table
+
+    o = options
+    if not o.recordings:
+        raise InvalidValue(
+            f"{o.source} is of a robot; expected recordings of it, or one of its joints, as"
+            f" {o.source}#{next(iter(fit.joints))}"
+        )
+    refused = ("to", "actuator", "log", "plot", "control", "set", "voltage", "firmware")
+    for name in (name for name in o.given_options() if name in refused):
+        raise InvalidValue(
+            f"--{name} is given, and {o.source} is of a robot, whose joints are replayed together as fitted;"
+            f" it applies to one joint, as {o.source}#{next(iter(fit.joints))}"
+        )
+    logs = read_logs(o.recordings, terminal.say, source=o.source, **o.reading())
+    o.playback_places([log.name for log in logs])
+    terminal.say("simulating")
+    motions = predict_logs(fit, logs)
+    shown = write_motions(motions, o)
+    rows = [
+        {"name": m.log.name, "role": m.role, "rms": m.rms(), "rms_free": m.rms(free=True)} for m in motions
+    ]
+
+    def text() -> str:
+        cells = [(r["name"], r["role"], *(1e3 * (r[k] or 0.0) for k in ("rms", "rms_free"))) for r in rows]
+        head = f"{fit.robot.name}, {len(fit.joints)} joints together in MuJoCo; RMS of positions [mrad]"
+        return f"{head}\n{table(cells, ('recording', 'in the fit', 'RMS', 'in the air'))}"
+
+    return Answer(content=lambda: {"recordings": rows}, text=text, written=shown)
 
 
 class _ReplayBand(NamedTuple):

@@ -12,14 +12,15 @@ from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckOptions, CheckWor
 from ...options import Answer, Terminal, option, option_of, options
 from .command_builder import command
 from .inputs import (
+    PlaybackWords,
     ReadingWords,
     SupplyWords,
-    WritingWords,
     fit_of,
     output_option,
     plot_option,
     read_logs,
     with_sets,
+    write_motions,
 )
 from .terminal import finding_lines, pick, under
 
@@ -42,7 +43,7 @@ class CheckCommandWords(StartWords, CheckWords):
 
 
 @options
-class FitWords(StartWords, WritingWords, FitOptions):
+class FitWords(StartWords, PlaybackWords, FitOptions):
     """What one may ask of `fit`."""
 
     bench: str | None = option_of(ReadingWords, "bench", applies_to=BENCH)
@@ -154,6 +155,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         actuator, sheet, recordings = _read_start(o, terminal)
         asked = _on_bench(asked, sheet)
         recordings, words = _mend(actuator, recordings, asked)
+    places = o.playback_places([log.name for log in recordings])
     fitted, steps = _fit(actuator, recordings, asked, may_climb=o.robot is None)
     if o.robot is None and not fitted.name:
         fitted = replace(fitted, name=_name(o.start))
@@ -161,6 +163,11 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         fitted.write(o.output, force=o.force)
     if o.plot is not None:
         _draw(fitted, recordings, o.plot)
+    shown = []
+    if places:
+        from ...identify.predict import predict_logs
+
+        shown = write_motions(predict_logs(fitted, recordings), o)
 
     def content() -> dict[str, Any]:
         if o.robot is not None:
@@ -176,7 +183,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted), said)
         return "\n\n".join(part for part in parts if part)
 
-    return Answer(content=content, text=text, findings=fitted.findings, written=[o.output, o.plot])
+    return Answer(content=content, text=text, findings=fitted.findings, written=[o.output, o.plot, *shown])
 
 
 def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -> tuple[Any, Any]:

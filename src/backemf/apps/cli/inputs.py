@@ -56,6 +56,55 @@ def plot_option(what: str, **more: Any) -> Any:
 
 
 @options
+class PlaybackWords(WritingWords):
+    """Of a command whose motions can be looked at in other programs."""
+
+    to_rerun: Path | None = option(
+        default=None,
+        help="Show recorded beside predicted, the robot moving, in Rerun: write this file (.rrd). Several"
+        " recordings get one each, with their names in it.",
+        writes="run.rrd",
+    )
+    to_mcap: Path | None = option(
+        default=None,
+        help="The same for Foxglove and ROS 2: sensor_msgs/JointState in this file (.mcap), which backemf"
+        " reads as well.",
+        writes="run.mcap",
+    )
+
+    def playback_places(self, names: Sequence[str] = ()) -> dict[str, Path]:
+        """Where playbacks go, by kind of file; refused where they cannot.
+
+        Args:
+            names: of the motions, as far as they are known.
+        """
+        given = {"rerun": self.to_rerun, "mcap": self.to_mcap}
+        places = {kind: place for kind, place in given.items() if place is not None}
+        if places:
+            from ..playback.playback import check_places
+
+            check_places(places, names, force=self.force)
+        return places
+
+
+def write_motions(motions: Sequence[Any], options: PlaybackWords) -> list[Path]:
+    """What a fit predicted, into the files for other programs that were asked for.
+
+    Args:
+        motions: as `predict_logs` gives them.
+        options: where they go.
+
+    Returns:
+        The files.
+    """
+    from ..playback.playback import of_prediction, write_playbacks
+
+    return write_playbacks(
+        [of_prediction(m) for m in motions], options.playback_places(), force=options.force
+    )
+
+
+@options
 class ModelWords(CommandWords):
     """Of a command that may be given a model."""
 

@@ -35,7 +35,7 @@ def misuse(error: Any, group: Any, words: Sequence[str]) -> str:
         return str(UnknownName("option", asked, _options(command), lists, listed=FEW))
     if kind == "MissingParameter" and error.param is not None:
         return (
-            f"{_spelled(error.param)} is missing; `{path}` needs it: {_help(error.param)}{_example(command)}"
+            f"{_spelling(error.param)} is missing; `{path}` needs it: {_help(error.param)}{_example(command)}"
         )
     if kind == "BadOptionUsage":
         return _misused_option(asked, said, command, path)
@@ -81,7 +81,7 @@ def _options(command: Any) -> list[str]:
     return [*(word for word in words if word.startswith("--")), "--help"]
 
 
-def _spelled(param: Any) -> str:
+def _spelling(param: Any) -> str:
     """A parameter as it is typed."""
     long = [word for word in param.opts if word.startswith("--")]
     return long[0] if long else repr(param.name)

@@ -267,8 +267,6 @@ class RobotPlant(Plant):
         wanted = default_paths(actuator)
         if "drive.firmware_gain" in priors(actuator, self.prior):
             wanted.append("drive.firmware_gain")
-        if actuator.parameters.get(DAMPING) == 0.0:  # nobody measured it
-            wanted.append(DAMPING)
         if actuator.drive.hides_back_emf:
             wanted = [path for path in wanted if path not in ELECTRICAL]
         more = [path for path in self.options.also if not path.startswith(PREFIX)]
@@ -397,9 +395,9 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         prior=options.prior,
         values=options.values,
     )
-    at_start = {
-        joint: with_registers(actuator, begin.prior)[0] for joint, actuator in begin.actuators.items()
-    }
+    at_start = dict(begin.actuators)
+    if DAMPING in options.also:
+        at_start = {joint: with_registers(one, begin.prior)[0] for joint, one in at_start.items()}
     training, echoed = without_echo(training, begin.actuators)
     held_out, _ = without_echo(held_out, begin.actuators)
     check_share(options.share, next(iter(begin.actuators.values())))

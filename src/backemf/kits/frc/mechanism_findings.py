@@ -83,20 +83,19 @@ def _turn_alike(runs: Sequence[Trial]) -> tuple[list[Trial], list[Finding]]:
     for run in runs:
         motors.setdefault(_motor_of(run), []).append(run)
     findings: list[Finding] = []
-    several = {name: mine for name, mine in motors.items() if len(mine) > 1}  # one test may be misnamed
-    mirrored = [name for name, mine in several.items() if all(map(_backwards, mine))]
-    crossed = [name for name, mine in several.items() if _against(mine)]
-    for names, what, remedy in (
-        (mirrored, "input, velocity and position", "nothing for the gains, if it is mounted that way"),
-        (crossed, "velocity and position", "invert its sensor in the robot's program, then record again"),
+    for is_wrong, mirrored, remedy in (
+        (_all_backwards, True, "nothing for the gains, if it is mounted that way"),
+        (_against, False, "invert its sensor in the robot's program, then record again"),
     ):
+        names = [name for name, mine in motors.items() if len(mine) > 1 and is_wrong(mine)]
         if not 0 < len(names) < len(motors):
-            continue  # all alike: there is no other to tell which is right
+            continue  # all alike: there is no other to tell which is right; one test may be misnamed
+        what = "input, velocity and position" if mirrored else "velocity and position"
         whose = f"of {' and '.join(names)} {what} have the other sign than those"
         text = f"{whose} of {' and '.join(n for n in motors if n not in names)}. They were turned round."
         findings.append(finding("inverted", text, remedy))
         for name in names:
-            motors[name] = [_turn(run, names is mirrored) for run in motors[name]]
+            motors[name] = [_turn(run, mirrored) for run in motors[name]]
     return [run for mine in motors.values() for run in mine], findings
 
 
@@ -124,6 +123,11 @@ def _backwards(run: Trial) -> bool:
     """Whether the input has the other sign than the test's name says."""
     towards = float(np.mean(run.input)) * (1 if run.test.endswith("forward") else -1)
     return towards < -0.05 * float(np.max(np.abs(run.input)))
+
+
+def _all_backwards(runs: Sequence[Trial]) -> bool:
+    """Whether all inputs have the other sign than the tests' names say."""
+    return all(map(_backwards, runs))
 
 
 def _direction(runs: Sequence[Trial]) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ import numpy as np
 
 from ...bounds import SHORTER, Unpacking, check_file, limits
 from ...errors import NotAvailable, TooLarge
+from ..log import MEASURED, UNITS
 from ..mapping import NONE
 from ..names import ASKING, words
 from ..recording import Channel, Keep, ReadError, Recording, Report, everything, silent
@@ -34,7 +35,10 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 CONTROLLER = "control_msgs/msg/JointTrajectoryControllerState"
 TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 ARRAY = "std_msgs/msg/Float64MultiArray"
-UNITS = {"position": "rad", "velocity": "rad/s", "torque": "N m"}
+MODEL = "/model/"
+"""How topics begin that say what a model predicts: no measurement, where there is one."""
+SIGNALS = "/joint_signals/"
+"""How topics end, with a signal behind it, that hold what no message of ROS has a field for."""
 Row = tuple[str, str, str, float]
 """(joint, the field as the message calls it, signal, value)."""
 LEGS = tuple(f"{leg}_{part}_joint" for leg in ("FR", "FL", "RR", "RL") for part in ("hip", "thigh", "calf"))
@@ -83,13 +87,15 @@ def controller_state(message: Any, topic: str) -> Iterator[Row]:
 def array_command(message: Any, topic: str) -> Iterator[Row]:
     """Commands of forward controllers: numbers whose joints only the controller's configuration names, or
     the layout's labels."""
+    _, ours, signal = topic.rpartition(SIGNALS)
     said = {w.lower() for w in words(topic)}
     kinds = {"position": "position", "velocity": "velocity", "effort": "torque", "torque": "torque"}
-    signal = next((s for w, s in kinds.items() if w in said or f"{w}s" in said), "")
+    if not ours or signal not in UNITS:
+        signal = next((f"{s}_target" for w, s in kinds.items() if w in said or f"{w}s" in said), "")
     labels = [d.label for d in message.layout.dim]
     named = len(labels) == len(message.data) and all(labels) and len(set(labels)) == len(labels)
     for k, value in enumerate(message.data):
-        yield labels[k] if named else f"{NOBODY}{k}", "data", f"{signal}_target" if signal else "", value
+        yield labels[k] if named else f"{NOBODY}{k}", "data", signal, value
 
 
 def motor(name: str, fields: Sequence[tuple[str, str]]) -> Callable[[Any, str], Iterator[Row]]:
@@ -122,6 +128,8 @@ KINDS = {
 }
 
 
+PREDICTED = 1 + max(kind.rank for kind in KINDS.values())
+"""Rank of what a model predicts."""
 STEP = 0.01
 """Between samples [s]; points themselves are always among them."""
 
@@ -301,9 +309,11 @@ class Bag:
                 if joint.startswith(NOBODY):
                     nobody.append(_of_nobody(f"{topic}.{joint[1:]}", values, clock, signal))
                     continue
-                unit = UNITS[signal.removesuffix("_target")]
+                unit = UNITS[signal]
                 one = Channel.of(f"{topic}.{field}", values, time=clock, unit=unit, signal=signal)
-                rank = KINDS[content.kind].rank
+                rank = KINDS[content.kind].rank + (
+                    PREDICTED + topic.count("/") if topic.startswith(MODEL) else 0
+                )
                 by_joint.setdefault(called[joint], []).append((rank, one))
         ends = max((int(t.max()) - began) * 1e-9 for t in times.values())
         for topic, content in self.topics.items():
@@ -324,22 +334,29 @@ def _used_joints(content: Topic) -> list[str]:
 
 def _of_nobody(name: str, values: np.ndarray, clock: np.ndarray, signal: str) -> Channel:
     """An element of a command without names: nobody's until it is told, or seen, whose it is."""
-    unit = UNITS.get(signal.removesuffix("_target"), "")
+    unit = UNITS.get(signal, "")
     ask = f"no name says whose it is: say JOINT.{signal or 'position_target'}={name}"
     return Channel.of(name, values, time=clock, unit=unit, signal=NONE, ask=ask, offers=signal)
 
 
 def _nearest(own: list[tuple[int, Channel]]) -> list[Channel]:
     """The channels of a joint, and what is said elsewhere nearer to the motor: that stays as nothing."""
+    seen = any(rank < PREDICTED and channel.signal in MEASURED for rank, channel in own)
     best: dict[str, int] = {}
     for rank, channel in own:
-        best[channel.signal] = min(rank, best.get(channel.signal, rank))
+        best[channel.signal] = min(rank, best.get(channel.signal, PREDICTED - 1 if seen else rank))
     return [
         channel
         if rank <= best[channel.signal]
-        else replace(channel, signal=NONE, ask=f"another topic says {channel.signal} nearer to the motor")
+        else replace(channel, signal=NONE, ask=_why_not(channel, rank))
         for rank, channel in own
     ]
+
+
+def _why_not(channel: Channel, rank: int) -> str:
+    if rank >= PREDICTED:
+        return f"it is the {channel.signal} that a model predicts"
+    return f"another topic says {channel.signal} nearer to the motor"
 
 
 DEFINITIONS: dict[str, str] = tomllib.loads(

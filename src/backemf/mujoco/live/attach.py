@@ -104,8 +104,7 @@ def attach(
             what the actuator's own drive follows, in the joint's units.
         check: move every joint for a second beside the model as it was, and refuse one that no longer
             follows.
-        supply: a `be.Supply` that all of them share, in place of their own: call `motors.feed(data)` before
-            each step, which solves the bus; `motors.bus(data)` says how it is.
+        supply: a `be.Supply` that all share, in place of their own; see `Motors.feed`.
         allow_outside: let the model include files from outside its own folder.
 
     Returns:
@@ -123,16 +122,13 @@ def attach(
     choice = choose_joints(before, {pattern: one.actuator.motion for pattern, one in known.items()}, name)
     given = {joint: known[pattern] for joint, pattern in choice.deciding.items()}
     placed = _place_actuators(spec, before, given, switch, ctrl, supply is not None)
-    findings = [*drive_findings(one.drive for one in placed.values()), *choice.findings()]
     _add_channels(spec, placed, feedforward)
     shared = SharedBus.on(spec, supply)
     made = _compile_with(spec, before, placed, name)
-    _check_inertias(made, placed, name)
-    findings += solver_findings(made)
+    said = [*drive_findings(one.drive for one in placed.values()), *choice.findings(), *solver_findings(made)]
 
     def fill(least: int = 1) -> Motors:
-        motors = _fill_model(made, spec, placed, findings, substeps, sweeps, least)
-        return replace(motors, shared=shared)
+        return replace(_fill_model(made, spec, placed, said, substeps, sweeps, least), shared=shared)
 
     return _try_motors(before, fill, () if substeps else FINER, placed, ctrl) if check else fill()
 
@@ -193,7 +189,9 @@ def _compile_with(spec: Any, before: Any, placed: Mapping[str, AttachedActuator]
     added = {one.name: joint for joint, one in placed.items() if one.drive.holds_anew}
     if any(len(key.act) or added for key in spec.keys):
         model_edit.keyframes(spec, before, own, added)
-    return model_edit.compile_spec(spec, name)
+    made = model_edit.compile_spec(spec, name)
+    _check_inertias(made, placed, name)
+    return made
 
 
 def _check_wanted(wanted: Mapping[str, Any], ctrl: str, **counts: int | None) -> None:

@@ -29,7 +29,7 @@ rows = whole_rows(
     ("every state", "init(p, dt)", "a tree of zeros: zeros anywhere are a new start"),
     ("n N^2 motor.rotor_inertia", "armature(p)", "the simulator's joint must have it; 0 with backlash"),
     ("drive.delay", "state['line']", "mixed where a command arrives inside a step, so with a derivative"),
-    *SAME[:-3],
+    *SAME[:-4],
     (
         "a fit's bands",
         "BANDS, SLOW",

@@ -1,0 +1,1 @@
+"""What happened over time, for Rerun, Foxglove and ROS 2."""
