@@ -3,6 +3,7 @@ and any console's encoding."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import typer
 
 from backemf import Actuator
 from backemf.apps.cli.main import FAULT, app
-from backemf.apps.cli.terminal import HELP, failure, for_people, print_json
+from backemf.apps.cli.terminal import HELP, Working, failure, for_people, print_json
 
 from .typed import typed
 
@@ -234,6 +235,22 @@ class Terminal:
 
     def isatty(self) -> bool:
         return True
+
+
+def test_what_begins_after_something_else_has_a_bar_of_its_own_and_makes_way_for_a_question():
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(file=io.StringIO(), force_terminal=True)) as bar:
+        say = Working(bar, bar.add_task("reading", total=None))
+        (task,) = bar.tasks
+        say("reading", 1.0)
+        assert task.finished
+        say("start 1 of 6", 0.05)
+        assert (task.finished, task.percentage, task.description) == (False, 5.0, "start 1 of 6")
+        with say.away():
+            assert not bar.live.is_started
+        assert bar.live.is_started
 
 
 def test_a_terminal_gets_folded_sentences_and_colours_and_a_pipe_neither(monkeypatch):

@@ -197,7 +197,7 @@ class Working:
     without a share only the words change."""
 
     def __init__(self, bar: Any = None, task: Any = None):
-        self._bar, self._task = bar, task
+        self._bar, self._task, self._share = bar, task, 0.0
 
     def __call__(self, text: str, share: float | None = None) -> None:
         tell(text, share)
@@ -206,6 +206,9 @@ class Working:
         from rich.markup import escape
 
         known = {} if share is None else {"completed": share, "total": 1.0}
+        if share is not None and share < self._share:  # something else began: its own time, gone and left
+            self._bar.reset(self._task)
+        self._share = self._share if share is None else share
         self._bar.update(self._task, description=escape(text), **known)
 
     @contextlib.contextmanager
