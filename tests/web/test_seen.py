@@ -153,3 +153,12 @@ def test_what_is_said_of_several_recordings_stands_once():
     assert [f["text"] for f in grouped] == ["a, c: it is low", "b: late"]
     (many,) = node(script, [[str(k), low] for k in range(6)])
     assert many["text"] == "0, 1, 2, 3 and 2 more: it is low"
+
+
+def test_numbers_of_a_finding_are_set_as_books_have_them():
+    text = (PARTS.parent / "dom.js").read_text(encoding="utf-8")
+    own = text[text.index("const UP") : text.index("export const words")].replace("export ", "")
+    said = "hardly tell it: 5.68e-10 kg m^2 (stated: 0.166 +- 1e+06), sts3215-7.4v and m1e stay"
+    want = "hardly tell it: 5.68 x 10⁻¹⁰ kg m² (stated: 0.166 ± 1 x 10⁶), sts3215-7.4v and m1e stay"
+    script = own + "function answer(given) { return typeset(given); }\n"
+    assert node(script, said).replace("\u00d7", "x") == want

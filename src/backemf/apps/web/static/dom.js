@@ -52,6 +52,10 @@ const raised = (text) => [...text].map((c) => UP[c] ?? c).join("");
 /** kg m^2 -> kg m². */
 export const unit = (text) => (text === "1" || !text ? "" : text.replace(/\^(-?\d+)/g, (_, p) => raised(p)).replace(/\*/g, " "));
 
+/** A sentence with its numbers as books have them: 2.9e-08 kg m^2 is 2.9 × 10⁻⁸ kg m². */
+export const typeset = (text) => text.replace(/\^(-?\d+)/g, (_, p) => raised(p)).replace(/ \+- /g, " ± ")
+  .replace(/(\d)e([+-]?)0*(\d+)\b/g, (_, digit, sign, power) => `${digit} × 10${raised((sign === "-" ? "-" : "") + power)}`);
+
 export const words = (path) => path.replace(/_/g, " ");
 
 export function size(bytes) {

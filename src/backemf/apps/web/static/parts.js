@@ -2,7 +2,7 @@
 
 import {follow} from "./api.js";
 import {curve} from "./chart.js";
-import {fill, fresh, h, number, say, size, unit, words} from "./dom.js";
+import {fill, fresh, h, number, say, size, typeset, unit, words} from "./dom.js";
 
 /** A sentence where the person is looking. */
 export function trouble(error) {
@@ -68,7 +68,7 @@ export function table(columns, rows, caption) {
 
 export function findings(list, none = "") {
   if (!list?.length) return none ? h("p", {class: "quiet"}, none) : null;
-  return h("ul", {class: "findings"}, list.map((f) => h("li", {}, h("strong", {}, words(f.code)), h("p", {}, sentence(f.text)),
+  return h("ul", {class: "findings"}, list.map((f) => h("li", {}, h("strong", {}, words(f.code)), h("p", {}, sentence(typeset(f.text))),
     f.remedy ? h("p", {class: "remedy"}, "What to do: ", sentence(inApp(f.remedy))) : null)));
 }
 

@@ -1,6 +1,6 @@
 // Recordings of a servo or a robot: columns, bench, check, fit, report, exports.
 
-import {fill, h, later, number, size, unit, words} from "./dom.js";
+import {fill, h, later, number, size, typeset, unit, words} from "./dom.js";
 import {curve} from "./chart.js";
 import {columns, toldMap} from "./columns.js";
 import {exports_} from "./exports.js";
@@ -178,8 +178,8 @@ const LEVELS = {good: "good", fair: "warn", poor: "bad"};
 
 function verdict(answer) {
   const rows = answer.parameters.map((p) => h("li", {class: p.determined ? "yes" : "no"}, h("span", {class: "sign", "aria-hidden": "true"}, p.determined ? "✓" : "✗"),
-    h("span", {}, h("strong", {}, p.path), p.determined ? ` will be known to ${number(100 * p.relative_error, 2)} %` : ` is not told by these recordings (${p.relative_error ? `${number(100 * p.relative_error, 2)} %` : "no information"})`)));
-  const list = answer.findings.map((f) => h("li", {class: "no"}, h("span", {class: "sign", "aria-hidden": "true"}, "!"), h("span", {}, h("strong", {}, words(f.code)), ` ${sentence(f.text)}`, f.remedy ? h("p", {class: "quiet"}, `What to do: ${sentence(inApp(f.remedy))}`) : null)));
+    h("span", {}, h("strong", {}, p.path), p.determined ? ` will be known to ${number(100 * p.relative_error, 2)}\u00a0%` : ` is not told by these recordings (${p.relative_error ? `${number(100 * p.relative_error, 2)}\u00a0%` : "no information"})`)));
+  const list = answer.findings.map((f) => h("li", {class: "no"}, h("span", {class: "sign", "aria-hidden": "true"}, "!"), h("span", {}, h("strong", {}, words(f.code)), ` ${sentence(typeset(f.text))}`, f.remedy ? h("p", {class: "quiet"}, `What to do: ${sentence(inApp(f.remedy))}`) : null)));
   return [h("p", {class: `verdict ${LEVELS[answer.level]}`, role: "status"}, `${answer.n_logs} recording${answer.n_logs === 1 ? "" : "s"}, ${answer.n_samples} samples. Verdict: ${answer.verdict}.`),
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null, h("ul", {class: "checklist"}, rows, list)];
 }
