@@ -150,12 +150,12 @@ def test_a_run_of_a_voltage_and_its_current_are_read_back(tmp_path):
 def test_files_are_small_and_fast(tmp_path):
     import time
 
-    from backemf.apps.playback.playback import Playback, Track
+    from backemf.apps.playback.playback import JointTrack, Playback
     from backemf.logs.log import Signal
 
     clock, noise = np.arange(6000) / 100, np.random.default_rng(0)
     tracks = [
-        Track(f"joint_{k}", "position", origin, Signal(time=clock, values=np.sin(clock + k) + spread))
+        JointTrack(f"joint_{k}", "position", origin, Signal(time=clock, values=np.sin(clock + k) + spread))
         for k in range(6)
         for origin, spread in (("recorded", 1e-3 * noise.standard_normal(6000)), ("model", 0.0))
     ]
@@ -215,6 +215,27 @@ def test_the_shell_from_a_recording_of_the_so101(motion, shared_data, tmp_path, 
     assert sum(name.startswith("/robot/recorded/") for name in columns) >= 6
     with pytest.raises(BackemfError, match=r"run\.rrd exists"):
         runner(exports.replay)(*words)
+
+
+def test_a_robot_is_simulated_from_commands_in_words(motion, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    motion.fit.write("arm.json")
+    words = ("--command", "elbow=step size=0.3rad", "--duration", "2", "--timestep", "0.01")
+    run = runner(simulate_command.simulate)
+    assert "arm, 3 joints together" in run(
+        "arm.json", *words, "--to-rerun", "run.rrd", "--to-mcap", "run.mcap"
+    )
+    columns = rerun_columns(tmp_path / "run.rrd")
+    elbow = columns["/elbow/position/model"]["scalars"][1][:, 0]
+    assert elbow[0] == pytest.approx(0.0, abs=1e-9)  # where the command is before it begins
+    assert elbow[-1] == pytest.approx(0.3, abs=0.05)
+    assert not any("recorded" in name or "residual" in name for name in columns)
+    (log,) = be.read("run.mcap", bench=motion.fit.robot)
+    np.testing.assert_allclose(log["elbow.position"], elbow, rtol=SINGLE, atol=1e-12)
+    with pytest.raises(BackemfError, match="expected JOINT=COMMAND for joints of the robot"):
+        run("arm.json", "--command", "step size=0.3rad")
+    with pytest.raises(BackemfError, match=r"--vary is given, and arm\.json is of a robot"):
+        run("arm.json", *words, "--vary", "bench.mass=1,2")
 
 
 @pytest.mark.slow

@@ -178,7 +178,7 @@ def predict_joint(motion: PredictedMotion, joint: str = "") -> Prediction:
     """
     if motion.recording is None:
         return run(motion.fit, motion.log)
-    alone = joint_log(motion.recording, motion.fit.robot, joint, {})
+    alone = joint_log(_recording_along(motion), motion.fit.robot, joint, {})
     found = run(motion.fit.joints[joint], alone)
     return replace(found, role=motion.role, together=motion, joint=joint)
 
@@ -327,15 +327,7 @@ def _draws_on_robot(motion: PredictedMotion, draws: Sequence[Mapping[str, Mappin
     """By joint, (draws, samples): every draw of each joint by itself, on a bench that is all the others, and
     as far from the joint as fitted as it is there."""
     fit, robot = motion.fit, motion.fit.robot
-    recording = motion.recording
-    if not any("position" in joint for joint in motion.log.joints.values()):  # as predicted
-        joints = {
-            name: replace(one, signals={**one.signals, "position": Signal(time=motion.time, values=q)})
-            for name, one in motion.log.joints.items()
-            if (q := motion.positions[name]) is not None
-        }
-        recording = recording_of(robot, replace(motion.log, joints=joints))
-    recording = replace(recording, touched=np.zeros(len(motion.time), bool))
+    recording = replace(_recording_along(motion), touched=np.zeros(len(motion.time), bool))
     actuator, logs, delays = next(iter(fit.actuators.values())), [], []
     for joint in motion.joints:
         own = {p: v for p, v in fit.actuators[joint].parameters.items() if p != DELAY}
@@ -353,6 +345,19 @@ def _draws_on_robot(motion: PredictedMotion, draws: Sequence[Mapping[str, Mappin
         moved = np.array([np.interp(motion.time, clock, other - middle) for other in others])
         found[joint] = motion.positions[joint] + moved
     return found
+
+
+def _recording_along(motion: PredictedMotion) -> RobotRecording:
+    """A robot's recording; where no position was recorded, along the predicted ones."""
+    if any("position" in joint for joint in motion.log.joints.values()):
+        return motion.recording
+    joints = {
+        name: replace(
+            one, signals={**one.signals, "position": Signal(time=motion.time, values=motion.positions[name])}
+        )
+        for name, one in motion.log.joints.items()
+    }
+    return recording_of(motion.fit.robot, replace(motion.log, joints=joints))
 
 
 def _simulate_apart(

@@ -8,10 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...errors import InvalidValue
 from ...options import Answer, Terminal, option, option_of, options
 from ...targets.export_options import SOURCE_HELP
 from .command_builder import command
-from .inputs import ActuatorWords, PlaybackWords, ReadingWords, bench_of, output_option, plot_option, words_of
+from .inputs import (
+    ActuatorWords,
+    PlaybackWords,
+    ReadingWords,
+    bench_of,
+    command_of,
+    fit_of,
+    output_option,
+    plot_option,
+    words_of,
+    write_motions,
+)
 from .terminal import finding_lines, under
 
 SAMPLES = 2_000_000
@@ -26,7 +38,7 @@ class SimulateWords(ActuatorWords, PlaybackWords):
     command: str = option(
         help='What is asked: "step size=1rad", "square from=0deg to=180deg period=2s", "sine amplitude=6V'
         ' frequency=2Hz", ramp, chirp, random-binary, constant; or a table (.csv) with the columns time and'
-        " command."
+        ' command. Of a robot by joint: "elbow=step size=0.5rad; wrist=sine amplitude=20deg frequency=1Hz".'
     )
     bench: str | None = option_of(ReadingWords, "bench")
     vary: list[str] | None = option(
@@ -69,6 +81,9 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
     from ...targets.sourcing import choose_actuator
 
     o = options
+    fit = fit_of(o.source)
+    if fit is not None and fit.joints:
+        return _simulate_robot(fit, o, terminal)
     if o.output is not None:
         columns.writable(o.output)
     chosen = choose_actuator(o.source, **o.actuator_keywords())
@@ -122,6 +137,61 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
     return Answer(content=content, text=text, findings=findings, written=[o.plot, o.output, *shown])
 
 
+def _simulate_robot(fit: Any, options: SimulateWords, terminal: Terminal) -> Answer:
+    """All joints of a robot together, from rest where they are first asked to be; those that nobody asks
+    anything stay at 0."""
+    import numpy as np
+
+    from ...logs.log import Log, Signal
+    from ...tables import table
+
+    o = options
+    usual = ("source", "command", "duration", "timestep", "to_rerun", "to_mcap", "force")
+    for name in (name for name in o.given_options() if name not in usual):
+        raise InvalidValue(
+            f"--{name.replace('_', '-')} is given, and {o.source} is of a robot, whose joints are simulated"
+            f" together; it applies to one joint, as {o.source}#{next(iter(fit.joints))}"
+        )
+    o.playback_places()
+    commands = _commands_by_joint(fit, o.command)
+    seconds = o.duration or max(_seconds(command, None) for command in commands.values())
+    _affordable(len(fit.joints), seconds, o.timestep)
+    clock = o.timestep * np.arange(-1, round(seconds / o.timestep) + 1)  # joints begin where they are before
+    asked = {joint: commands[joint](clock) if joint in commands else 0.0 * clock for joint in fit.joints}
+    joints = {
+        joint: Log(name=joint, signals={"position_target": Signal(time=clock, values=values)})
+        for joint, values in asked.items()
+    }
+    terminal.say("simulating")
+    motion = fit.predict(Log(name="simulated", signals={}, joints=joints, robot=fit.robot))
+    shown = write_motions([motion], o)
+    rows = {
+        joint: {"reached": float(motion.positions[joint][-1]), "target": float(asked[joint][-1])}
+        for joint in fit.joints
+    }
+
+    def text() -> str:
+        cells = [(joint, row["reached"], row["target"]) for joint, row in rows.items()]
+        head = f"{fit.robot.name}, {len(rows)} joints together in MuJoCo, for {seconds:g} s; at the end [rad]"
+        return f"{head}\n{table(cells, ('joint', 'reached', 'asked'))}"
+
+    return Answer(content=lambda: {"duration": seconds, "joints": rows}, text=text, written=shown)
+
+
+def _commands_by_joint(fit: Any, text: str) -> dict[str, Any]:
+    """ "elbow=step size=0.5rad; wrist=..." -> what each joint is asked."""
+    commands = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        joint, _, words = part.partition("=")
+        if joint.strip() not in fit.joints or not words:
+            raise InvalidValue(
+                f"--command is {text!r}; expected JOINT=COMMAND for joints of the robot"
+                f' ({", ".join(fit.joints)}), as "{next(iter(fit.joints))}=step size=0.3rad"'
+            )
+        commands[joint.strip()] = command_of(words.strip(), "rad")
+    return commands
+
+
 def _run_name(swept: Sequence[Sweep], values: Sequence[float]) -> str:
     """What a run is called: the numbers that were varied for it."""
     said = (f"{v.path}={x:g}" for v, x in zip(swept, values, strict=True))
@@ -132,7 +202,6 @@ def _with_bands(options: SimulateWords, runs: Sequence[Any]) -> list[Any]:
     """Every run as the stored fit predicts it, with its band."""
     import numpy as np
 
-    from ...errors import InvalidValue
     from ...logs.log import Log, Signal
     from ...results.fit_result import Fit
 
@@ -204,10 +273,8 @@ def _run_rows(swept: Sequence[Sweep], combinations: Any, told: list[Any]) -> lis
 
 def _parse_command(actuator: Any, text: str) -> Any:
     """The command, in the unit of what the drive follows."""
-    from ...errors import InvalidValue
     from ...logs.log import UNITS
     from ...physics.actuator import linear_unit
-    from .inputs import command_of
 
     drive = actuator.drive
     if not drive.followed:
@@ -234,8 +301,6 @@ def _seconds(command: Any, duration: float | None) -> float:
 
 
 def _affordable(n_runs: int, seconds: float, timestep: float) -> None:
-    from ...errors import InvalidValue
-
     if timestep > 0 and n_runs * seconds / timestep > SAMPLES:
         raise InvalidValue(
             f"{n_runs} runs of {seconds:g} s every {timestep:g} s are {n_runs * seconds / timestep:.3g}"
@@ -246,7 +311,6 @@ def _affordable(n_runs: int, seconds: float, timestep: float) -> None:
 
 def _start(actuator: Any, options: SimulateWords) -> dict[str, float]:
     """States that do not start at rest."""
-    from ...errors import InvalidValue
     from ...physics.actuator import linear_unit
     from ...units import si
 
@@ -463,8 +527,6 @@ def parse_sweep(text: str, actuator: Any, bench: Any, command: Any) -> Sweep:
 
 def every(swept: Sequence[Sweep]) -> list[tuple[float, ...]]:
     """Every combination of the values."""
-    from ...errors import InvalidValue
-
     paths = [sweep.path for sweep in swept]
     if len(set(paths)) < len(paths):
         raise InvalidValue(f"--vary names a number twice: {', '.join(paths)}; give all its values at once")

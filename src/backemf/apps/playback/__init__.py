@@ -1,1 +1,1 @@
-"""What happened over time, in files for programs in which people look at robots."""
+"""What happened over time, for Rerun, Foxglove and ROS 2."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotAvailable
-from .playback import ASKED_FOR, MODEL, RECORDED, Playback, Track
+from .playback import ASKED_FOR, MODEL, RECORDED, JointTrack, Playback
 
 STATE, ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
 FIELDS = {"position": "position", "velocity": "velocity", "torque": "effort"}
@@ -72,16 +72,16 @@ class McapFile:
             written.rename(path)
 
 
-def _topics(playback: Playback) -> Iterator[tuple[str, list[Track]]]:
+def _topics(playback: Playback) -> Iterator[tuple[str, list[JointTrack]]]:
     """(topic, tracks of one clock), joints of one clock together."""
-    groups: dict[tuple[str, bytes], list[Track]] = {}
+    groups: dict[tuple[str, bytes], list[JointTrack]] = {}
     for track in playback.tracks:
         groups.setdefault((_topic_of(track), track.values.time.tobytes()), []).append(track)
     for (topic, _), tracks in groups.items():
         yield topic, tracks
 
 
-def _topic_of(track: Track) -> str:
+def _topic_of(track: JointTrack) -> str:
     above = "" if track.origin in (RECORDED, ASKED_FOR) else "/model"
     above += "" if track.origin in (RECORDED, ASKED_FOR, MODEL) else f"/{track.origin}"
     if track.signal.removesuffix("_target") not in FIELDS:
@@ -89,7 +89,7 @@ def _topic_of(track: Track) -> str:
     return f"{above}/{'joint_commands' if track.origin == ASKED_FOR else 'joint_states'}"
 
 
-def _messages(types: Any, kind: str, tracks: Sequence[Track], stamps: np.ndarray) -> list[bytes]:
+def _messages(types: Any, kind: str, tracks: Sequence[JointTrack], stamps: np.ndarray) -> list[bytes]:
     """One message for each sample: the first is written by rosbags, the others are that with other numbers in
     the same places."""
     joints = list(dict.fromkeys(track.joint for track in tracks))

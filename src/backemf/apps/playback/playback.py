@@ -32,7 +32,7 @@ MODELLED = ("position", "velocity", "torque", "current", "voltage", "temperature
 """What is kept of a trajectory."""
 
 
-class Track(NamedTuple):
+class JointTrack(NamedTuple):
     """One number of one joint over time."""
 
     joint: str
@@ -49,7 +49,7 @@ class Playback:
     name: str
     motion: str = "rotary"
     """'rotary' or 'linear'."""
-    tracks: tuple[Track, ...] = field(repr=False)
+    tracks: tuple[JointTrack, ...] = field(repr=False)
     robot: Robot | None = None
     """Whose joints they are; None on a bench."""
     poses: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict, repr=False)
@@ -83,7 +83,8 @@ class Playback:
 
 
 def playback(source: PredictedMotion | Trajectory) -> Playback:
-    """A motion as it is looked at in Rerun, Foxglove or ROS 2: `be.playback(fit.predict(log)).write("run.rrd")`.
+    """A motion as it is looked at: `be.playback(fit.predict(log)).write("run.rrd")` for Rerun, "run.mcap" for
+    Foxglove and ROS 2.
 
     Args:
         source: a recording as a fit predicts it, or a simulated run.
@@ -91,7 +92,8 @@ def playback(source: PredictedMotion | Trajectory) -> Playback:
     Returns:
         Every joint's numbers over time.
     """
-    return of_trajectory(source, "simulated") if isinstance(source, Trajectory) else of_prediction(source)
+    make: Any = of_trajectory if hasattr(source, "bench") else of_prediction
+    return make(source)
 
 
 def of_prediction(motion: PredictedMotion) -> Playback:
@@ -105,28 +107,31 @@ def of_prediction(motion: PredictedMotion) -> Playback:
     """
     from ...identify.predict import predict_joint
 
-    log = motion.log
+    log, seen = motion.log, _is_recorded(motion)
     tracks = [*_of_log(log)]
     for joint in motion.joints:
         name, clock = joint or ALONE, motion.time
-        series = {MODEL: motion.positions[joint], RESIDUAL: motion.recorded[joint] - motion.positions[joint]}
+        series = {MODEL: motion.positions[joint]}
+        if seen:
+            series[RESIDUAL] = motion.recorded[joint] - motion.positions[joint]
         if motion.has_band:
             series |= {LOW: motion.low[joint], HIGH: motion.high[joint]}
         tracks += [
-            Track(name, "position", origin, Signal(time=clock, values=values))
+            JointTrack(name, "position", origin, Signal(time=clock, values=values))
             for origin, values in series.items()
             if np.isfinite(values).any()
         ]
         alone = predict_joint(motion, joint)
         current = Signal(time=alone.log.time, values=alone.signals["current"])
-        tracks.append(Track(name, "current", MODEL, current))
+        # by itself a joint says nothing of the time in which the robot touches something
+        along = Signal(time=motion.time, values=current.sample_at(motion.time))
+        tracks.append(JointTrack(name, "current", MODEL, along))
     poses = {}
     if motion.recording is not None:
         along = motion.recording.motion
-        seen = np.where(np.isfinite(along.recorded), along.recorded, along.position)
-        poses = {MODEL: motion.positions}
-        if any(np.isfinite(q).any() for q in motion.recorded.values()):
-            poses = {RECORDED: dict(zip(motion.recorded, seen.T, strict=True)), **poses}
+        where = np.where(np.isfinite(along.recorded), along.recorded, along.position)
+        poses = {RECORDED: dict(zip(motion.recorded, where.T, strict=True))} if seen else {}
+        poses |= {MODEL: motion.positions}
     return Playback(
         name=log.name,
         motion=log.motion,
@@ -137,7 +142,13 @@ def of_prediction(motion: PredictedMotion) -> Playback:
     )
 
 
-def of_trajectory(run: Trajectory, name: str, band: PredictedMotion | None = None) -> Playback:
+def _is_recorded(motion: PredictedMotion) -> bool:
+    """Whether positions were recorded; a first one alone is where a prediction began."""
+    logs = motion.log.joints.values() or (motion.log,)
+    return any("position" in one and np.isfinite(one["position"]).sum() > 1 for one in logs)
+
+
+def of_trajectory(run: Trajectory, name: str = "simulated", band: PredictedMotion | None = None) -> Playback:
     """A simulated run of one joint, and the band of a recording of it.
 
     Args:
@@ -150,11 +161,11 @@ def of_trajectory(run: Trajectory, name: str, band: PredictedMotion | None = Non
     """
     kept = [n for n in (*ASKED, *MODELLED) if n in run.signals]
     tracks = [
-        Track(ALONE, n, ASKED_FOR if n in ASKED else MODEL, Signal(time=run.time, values=run[n]))
+        JointTrack(ALONE, n, ASKED_FOR if n in ASKED else MODEL, Signal(time=run.time, values=run[n]))
         for n in kept
     ]
     for origin, values in {} if band is None else {LOW: band.low[""], HIGH: band.high[""]}.items():
-        tracks.append(Track(ALONE, "position", origin, Signal(time=run.time, values=values)))
+        tracks.append(JointTrack(ALONE, "position", origin, Signal(time=run.time, values=values)))
     return Playback(name=name, motion=run.actuator.motion, tracks=tuple(tracks))
 
 
@@ -174,30 +185,30 @@ def of_replay(case: Any, log: Log | None, motion: PredictedMotion | None, unit: 
         made = of_prediction(motion)
     else:
         clock = case.time + (0.0 if log is None else log.time[0])
-        own = Track(ALONE, "position", MODEL, Signal(time=clock, values=case.native))
+        own = JointTrack(ALONE, "position", MODEL, Signal(time=clock, values=case.native))
         seen = [*_of_log(log)] if log is not None else [*_asked_of(case)]
         if log is not None:
             left = log["position"] - np.interp(log.time, clock, case.native)
-            seen.append(Track(ALONE, "position", RESIDUAL, Signal(time=log.time, values=left)))
+            seen.append(JointTrack(ALONE, "position", RESIDUAL, Signal(time=log.time, values=left)))
         kind = "linear" if unit == "m" else "rotary"
         made = Playback(name=case.name, motion=kind, tracks=(*seen, own))
     clock = case.time + (0.0 if log is None else log.time[0])
-    file = Track(ALONE, "position", FILE, Signal(time=clock, values=case.target))
+    file = JointTrack(ALONE, "position", FILE, Signal(time=clock, values=case.target))
     return replace(made, tracks=(*made.tracks, file))
 
 
-def _asked_of(case: Any) -> Iterator[Track]:
+def _asked_of(case: Any) -> Iterator[JointTrack]:
     if case.asked is not None:
         asked = np.broadcast_to(np.asarray(case.asked, float), case.time.shape)
-        yield Track(ALONE, "position_target", ASKED_FOR, Signal(time=case.time, values=asked))
+        yield JointTrack(ALONE, "position_target", ASKED_FOR, Signal(time=case.time, values=asked))
 
 
-def _of_log(log: Log) -> Iterator[Track]:
+def _of_log(log: Log) -> Iterator[JointTrack]:
     """Everything in a recording, on its own clocks; what a robot's joints share is each one's."""
     for joint, one in (log.joints or {ALONE: log}).items():
         for signal, values in {**log.signals, **one.signals}.items():
             if np.isfinite(values.values).sum() > 1:  # one alone is where a prediction began
-                yield Track(joint, signal, ASKED_FOR if signal in ASKED else RECORDED, values)
+                yield JointTrack(joint, signal, ASKED_FOR if signal in ASKED else RECORDED, values)
 
 
 class PlaybackFile(Protocol):

@@ -13,7 +13,7 @@ from ...errors import NotAvailable
 from ...logs.robot import Robot
 from ...mujoco.arrays import load_mujoco
 from ...mujoco.robot.robot_motion import describe_model, places
-from .playback import ASKED_FOR, FILE, HIGH, LOW, MODEL, RECORDED, RESIDUAL, Playback, Track
+from .playback import ASKED_FOR, FILE, HIGH, LOW, MODEL, RECORDED, RESIDUAL, JointTrack, Playback
 
 COLORS = {
     RECORDED: (31, 119, 180),
@@ -78,7 +78,7 @@ def _load_rerun() -> Any:
     return rerun
 
 
-def _place(track: Track) -> str:
+def _place(track: JointTrack) -> str:
     """Where a track stands in the tree of Rerun's entities: elbow/position/recorded."""
     signal = RESIDUAL if track.origin == RESIDUAL else track.signal.removesuffix("_target")
     return "/".join(map(_escape, (track.joint, signal, track.origin)))
@@ -103,7 +103,8 @@ def _blueprint(playback: Playback) -> Any:
     shown = rrb.Tabs(*pages)
     if playback.poses:
         shown = rrb.Horizontal(rrb.Spatial3DView(origin="/robot", name="robot"), shown)
-    return rrb.Blueprint(shown, rrb.TimePanel(timeline="time"))
+    panels = [panel(state="collapsed") for panel in (rrb.BlueprintPanel, rrb.SelectionPanel)]
+    return rrb.Blueprint(shown, *panels, rrb.TimePanel(timeline="time", state="collapsed"))
 
 
 def _send_robot(
@@ -117,7 +118,8 @@ def _send_robot(
     for body in range(model.nbody):
         geoms = np.flatnonzero((model.geom_bodyid == body) & shown)
         shapes = [(_offset(rr, model, int(g)), _shape(rr, model, int(g), color)) for g in geoms]
-        shapes += [(rr.Transform3D(), line) for line in _bones(rr, model, body, color)]
+        if body and not shapes:
+            shapes += [(rr.Transform3D(), line) for line in _bones(rr, model, body, color)]
         where = f"robot/{origin}/{_escape(model.body(body).name or f'body {body}')}"
         for k, (offset, shape) in enumerate(shapes):
             to.log(f"{where}/{k}", offset, shape, static=True)
