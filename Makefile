@@ -42,8 +42,7 @@ conformance: $(STAMP)
 	$(BIN)/python scripts/pythons.py
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/engines.py
-	$(BIN)/python benchmarks/fit.py
+	$(BIN)/python -m benchmarks
 
 # One sign, factor or side of the source changed at a time: a test must notice. An hour or two.
 mutants: $(STAMP)

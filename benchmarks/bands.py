@@ -25,6 +25,7 @@ import backemf.identify.fit as identify
 from backemf.results.variation import rank_histogram
 from backemf.tables import table
 
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 STRETCH = 3.0
 """Length of the stretches that one long run is cut into [s]."""
 SO101 = ("chirp_sweep", "friction_gravity", "prbs_excitation", "step_response", "workspace_sweep",
@@ -165,11 +166,16 @@ def row(name: str, folder: Path, quick: bool, numbers: bool = False) -> tuple[st
     )
 
 
-def main(folder: Path, names: Sequence[str], quick: bool, numbers: bool = False) -> None:
-    print(table([row(name, folder, quick, numbers) for name in names or SETS], HEAD))
+def main(words: Sequence[str] | None = None) -> None:
+    given = sys.argv[1:] if words is None else words
+    places = [word for word in given if not word.startswith("--")]
+    folder, quick, numbers = Path(places[0] if places else DATA), "--quick" in given, "--numbers" in given
+    names = places[1:] or (["go2"] if quick else [*SETS])
+    if not folder.is_dir():
+        print(f"no recordings in {folder}; nothing to measure")
+        return
+    print(table([row(name, folder, quick, numbers) for name in names], HEAD))
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if not word.startswith("--")]
-    asked = ("--quick" in sys.argv, "--numbers" in sys.argv)
-    main(Path(words[0] if words else "../shared/data"), words[1:], *asked)
+    main()

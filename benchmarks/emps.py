@@ -13,6 +13,7 @@ import argparse
 import itertools
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,9 @@ def parts(log: be.Log, n: int = 3) -> dict[str, dict[str, float]]:
     return found | {f"the farthest two of {n}, in their errors": apart}
 
 
-def rows(folder: Path) -> dict[str, dict[str, float]]:
-    """What was published, and what we find: with the force, and without it for every reading of the loop."""
+def rows(folder: Path, quick: bool = False) -> dict[str, dict[str, float]]:
+    """What was published, and what we find: with the force, and, unless it shall be quick, without it for
+    every reading of the loop."""
     log = recording(folder)
     classic = {name: float(m.value or 0.0) for name, m in inverse_dynamics(log).others.items()}
     found: dict[str, dict[str, float]] = {"published": PUBLISHED}
@@ -103,18 +105,21 @@ def rows(folder: Path) -> dict[str, dict[str, float]]:
         "offset [N]": -classic["offset"],
         "force error [%]": 100 * classic["force_error"],
     }
+    if quick:
+        return found
     return found | {name: row(log, drive) for name, drive in LOOPS.items()} | parts(log)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--json", action="store_true")
     options.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
-    given = options.parse_args()
+    options.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
+    given = options.parse_args(words)
     if not (given.data / "emps").is_dir():
         print(f"no recording in {given.data / 'emps'}; nothing to measure")
         return
-    found = rows(given.data)
+    found = rows(given.data, given.quick)
     if given.json:
         print(json.dumps(found, indent=2))
         return

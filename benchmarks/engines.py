@@ -20,17 +20,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import backemf as be
 from backemf.engine.compile.kernels import kernels
 from backemf.engine.rows import HeldInputs, hold_inputs
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
+from benchmarks.measured_numbers import record
 
 STEPS, DT, ROUNDS = 5000, 1e-3, 15
 FREE = (
@@ -257,7 +260,8 @@ def first_result(what: str, folder: str) -> float:
     )
 
 
-def measure() -> dict[str, float | None]:
+def measure(quick: bool = False) -> dict[str, float | None]:
+    """What everything costs; quickly: once each, few candidates, and no new processes."""
     from backemf.engine import reference
 
     k = kernels(SYSTEM, free=FREE)
@@ -273,13 +277,13 @@ def measure() -> dict[str, float | None]:
     c, mujoco = c_loop(), mujoco_loop()
     contenders |= {"c": c} if c else {}
     contenders |= {"mujoco": mujoco} if mujoco else {}
-    check(STEPS)
-    spent = medians(contenders)
+    check(300 if quick else STEPS)
+    spent = medians(contenders, 1 if quick else ROUNDS)
     per_step = {
         name: seconds / (STEPS // 10 if name == "numpy" else STEPS) * 1e9 for name, seconds in spent.items()
     }
 
-    many = P * np.random.default_rng(0).uniform(0.9, 1.1, (1024, len(P)))
+    many = P * np.random.default_rng(0).uniform(0.9, 1.1, (8 if quick else 1024, len(P)))
     candidates = medians({"cost": lambda: k.cost(many, S0, logs, 1, measured)}, rounds=3)["cost"]
     servos = stepper(
         ActuatorSystem(
@@ -288,9 +292,10 @@ def measure() -> dict[str, float | None]:
         12,
     )
     state, inputs = servos.start(position=0.2), np.tile([0.005, 0.1, 0.4], (12, 1))
+    first = dict.fromkeys(("cold_s", "warm_s", "cold_normal_s", "warm_normal_s"), math.nan)
     with tempfile.TemporaryDirectory() as folder:
-        cold, warm = first_result("simulate", folder), first_result("simulate", folder)
-        cold_normal, warm_normal = first_result("normal", folder), first_result("normal", folder)
+        for name in () if quick else first:
+            first[name] = first_result("normal" if "normal" in name else "simulate", folder)
     return {
         "reference_ns": per_step["reference"],
         "compiled_ns": per_step["compiled"],
@@ -299,12 +304,9 @@ def measure() -> dict[str, float | None]:
         "numpy_ns": per_step["numpy"],
         "jacobian_over_primal": spent["jacobian"] / spent["compiled"],
         "jacfwd_over_jacobian": spent["jacfwd"] / spent["jacobian"],
-        "candidates_mcs": 1024 * STEPS / candidates / 1e6,
-        "cold_s": cold,
-        "warm_s": warm,
+        "candidates_mcs": len(many) * STEPS / candidates / 1e6,
+        **first,
         "normal_over_primal": spent["normal"] / spent["compiled"],
-        "cold_normal_s": cold_normal,
-        "warm_normal_s": warm_normal,
         "stepper_us": (
             medians({"step": lambda: [servos(state, inputs, DT) for _ in range(1000)]})["step"] * 1e3
         ),
@@ -424,15 +426,20 @@ def table(found: dict[str, float | None]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one object")
     parser.add_argument("--plot", type=Path, help="measure how cost grows, and draw it here instead")
-    given = parser.parse_args()
+    parser.add_argument("--numbers", action="store_true", help="write docs/numbers.json")
+    parser.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
+    given = parser.parse_args(words)
     if given.plot:
         plot(given.plot)
         return
-    found = measure()
+    found = measure(given.quick)
+    if given.numbers and found["mujoco_ns"] is not None and found["compiled_ns"] is not None:
+        times = f"{found['mujoco_ns'] / found['compiled_ns']:.0f}"
+        record("python benchmarks/engines.py --numbers", {"engine.times_mj_step": times})
     print(json.dumps(found, indent=2) if given.json else table(found))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ if __package__ in (None, ""):  # run as a file
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import fit_recorded, fit_simulated
+from benchmarks.measured_numbers import record
 
 RECORDED: dict[str, tuple[str, Callable[[Path], list[dict]]]] = {
     "mx106": ("mx106_pendulum", fit_recorded.mx106),
@@ -34,7 +35,7 @@ ROWS = ("lugre", "coverage", "mujoco_sysid", *RECORDED)
 def measure(name: str, given: argparse.Namespace) -> list[dict] | str:
     """The rows of one name, or why there are none."""
     if name == "lugre":
-        return fit_simulated.lugre()
+        return fit_simulated.lugre(1 if given.quick else 32)
     if name == "coverage":
         if not given.coverage:
             return "takes long; ask for it with --coverage SEEDS (200 in the docs)"
@@ -56,7 +57,28 @@ def shown(value: Any) -> Any:
     return [shown(v) for v in value] if isinstance(value, list) else value
 
 
-def main() -> None:
+NUMBERS: dict[str, Callable[[list[dict]], dict[str, str]]] = {
+    "mx106": lambda rows: {"mx106.starts_at_floor": f"{rows[0]['good']} of {rows[0]['of']}"},
+    "coverage": lambda rows: {
+        "coverage.least": f"{100 * min(row['if_right'] for row in rows):.0f}",
+        "coverage.most": f"{100 * max(row['if_right'] for row in rows):.0f}",
+    },
+    "sts3032": lambda rows: {
+        key: f"{row[column]:.{digits}f}"
+        for name, held in (("gain", "gain 8"), ("length", "length 0.07"), ("both", "both"))
+        for row in rows
+        if row.get("held_out") == held and row["friction"] == "m6"
+        for key, column, digits in (
+            (f"sts3032.{name}", "held_out_mrad", 0),
+            (f"sts3032.published_{name}", "published_by_its_own_loop_mrad", 1),
+        )
+        if column in row
+    },
+}
+"""What pages say of rows, by name; errors in mrad."""
+
+
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -68,7 +90,11 @@ def main() -> None:
         help="also measure how often 95 %% intervals cover, with this many seeds",
     )
     parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS, help="only these rows")
-    given = parser.parse_args()
+    parser.add_argument("--numbers", action="store_true", help="write docs/numbers.json")
+    parser.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
+    given = parser.parse_args(words)
+    if given.quick:
+        given.only = ["lugre"]
     found: dict[str, list[dict]] = {}
     left_out = {name: "not asked for" for name in ROWS if name not in given.only}
     for name in given.only:
@@ -77,6 +103,9 @@ def main() -> None:
             left_out[name] = rows
             continue
         found[name] = rows
+        if given.numbers and name in NUMBERS:
+            more = f" --coverage {given.coverage}" if name == "coverage" else ""
+            record(f"python benchmarks/fit.py --numbers{more}", NUMBERS[name](rows))
         if not given.json:
             print(name)
             for row in rows:

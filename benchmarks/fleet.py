@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import backemf as be
 from backemf.kits.fleets import example_line as simulated, folder as kept
 from backemf.kits.fleets.summary import sound_units
 from backemf.tables import table
+from benchmarks.measured_numbers import record
 from tests.fleets.drawn import PATHS, drawn
 
 NOISE = (0.05, 0.3)
@@ -45,7 +50,8 @@ def timed(line: Path, into: Path, **options) -> dict:
     }
 
 
-def speed(units: int, jobs: int) -> None:
+def speed(units: int, jobs: int) -> float:
+    """What fits cost, alone and in processes; gives the fits per core and second of one process."""
     with tempfile.TemporaryDirectory() as folder:
         line = Path(folder) / "line"
         simulated.record(line, units)
@@ -70,6 +76,7 @@ def speed(units: int, jobs: int) -> None:
             rows.append((n, cores, hours, n * many["journal"] / 1e9, n * many["table"] / 1e9))
         print(f"\n{table(rows, ('units', 'cores', 'hours', 'journal [GB]', 'table [GB]'))}")
         shutil.rmtree(line)
+        return 1 / one["cpu"]
 
 
 def faults(seeds: int) -> None:
@@ -94,13 +101,19 @@ def faults(seeds: int) -> None:
     print(f"\n{table(rows, ('spreads', 'found [%]', 'parameter named right [%]'))}")
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--units", type=int, default=60)
     given.add_argument("--jobs", type=int, default=2)
     given.add_argument("--seeds", type=int, default=4)
-    asked = given.parse_args()
-    speed(asked.units, asked.jobs)
+    given.add_argument("--numbers", action="store_true", help="write docs/numbers.json")
+    given.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
+    asked = given.parse_args(words)
+    if asked.quick:
+        asked.units, asked.jobs, asked.seeds = 2, 1, 1
+    rate = speed(asked.units, asked.jobs)
+    if asked.numbers:
+        record("python benchmarks/fleet.py --numbers", {"fleet.fits_per_core_second": f"{rate:.1f}"})
     faults(asked.seeds)
 
 

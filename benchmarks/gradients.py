@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +64,16 @@ def swing(file: dict[str, Any], p: Any, asked: Any) -> Any:
     return jax.lax.scan(step, start, None, length=STEPS)[0][1]
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--joints", type=int, default=4096)
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
+    asked = parser.parse_args(words)
+    if asked.quick:
+        asked.joints = 2
     file, targets = file_functions(), jnp.linspace(-0.6, 0.6, asked.joints, dtype=jnp.float32)
     p = {path: jnp.float32(value) for path, value in file["params"]().items()}
     many = jax.jit(lambda p: swing(file, p, targets))
@@ -79,6 +82,9 @@ def main() -> int:
     def loss(p: Any) -> Any:
         return jnp.sum(swing(file, p, targets[:64]) ** 2)
 
+    if asked.quick:
+        print(f"a step of {asked.joints} joints: {a_step:.1f} us")
+        return 0
     value, both = jax.jit(loss), jax.jit(jax.value_and_grad(loss))
     rollouts = least(lambda: both(p)) / least(lambda: value(p))
     device = jax.devices()[0]

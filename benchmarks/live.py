@@ -21,7 +21,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -319,7 +319,7 @@ def has_gpu() -> bool:
     return warp.get_cuda_device_count() > 0
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -329,7 +329,10 @@ def main() -> None:
         help=f"of {', '.join(PARTS)}, separated by commas; without a GPU and without"
         " this, training is left out",
     )
-    asked = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
+    asked = parser.parse_args(words)
+    if asked.quick:
+        asked.only = "legs"
     names = asked.only.split(",") if asked.only else [n for n in PARTS if n != "training" or has_gpu()]
     found: dict[str, Any] = {}
     for name in names:

@@ -16,7 +16,7 @@ import importlib.util
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,7 @@ def table(found: dict[str, float], n: int, m: int) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -167,7 +167,10 @@ def main() -> None:
     parser.add_argument("--joints", type=int, default=JOINTS)
     parser.add_argument("--device", help="cpu or cuda; else the best there is")
     parser.add_argument("--seconds", type=float, default=1.0, help="to spend on each number")
-    asked = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
+    asked = parser.parse_args(words)
+    if asked.quick:
+        asked.environments, asked.joints, asked.device, asked.seconds = 4, 2, "cpu", 0.01
     if asked.write is not None:
         asked.write.mkdir(parents=True, exist_ok=True)
         print(*exported(asked.write, asked.part))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from backemf.physics.motor import Limits, Motor
 from backemf.results.fit_result import Score
 from backemf.tables import table
 
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 COMMAND = "python benchmarks/robot.py ../shared/data --numbers"
 UNSEEN = ["figure_eight", "pick_place", "hold_under_gravity", "random_waypoints", "fast_transitions"]
 HALF = ["friction_gravity", "large_amplitude", "step_response", "hold_under_gravity", "random_waypoints",
@@ -77,52 +79,60 @@ def measured(
     return {f"{name}.{key}": value for key, value in values.items()}
 
 
-def main(folder: Path) -> None:
-    rows = []
-    for name in ("so101", "go2", "z1"):
-        here = folder / name
-        robot = be.Robot.read(here / f"{name}.xml")
-        logs = be.read(str(here / "*.csv"), bench=robot)
-        gains, options = None, {"hold_out": UNSEEN, "friction": "ladder", "firmware": "lerobot"}
-        begin = time.process_time()
-        if name == "so101":
-            fit = be.fit({".*": "sts3215-12v"}, logs, **options)
-        else:
-            given = here / "gains.json"
-            fit = be.fit("torque", logs, gains=given, hold_out="last 40 %", friction="coulomb")
-            loaded = json.loads(given.read_text())
-            gains = np.array(loaded["kp"]), np.array(loaded["kd"])
-        spent = time.process_time() - begin
-        judged = [log for log in logs if log.name in UNSEEN]
-        if not judged:
-            cut = logs[0].time[0] + 0.6 * (logs[0].time[-1] - logs[0].time[0])
-            judged = [logs[0].between(cut, logs[0].time[-1])]
-        recordings = [recording_of(robot, _plain(log)) for log in judged]
-        old = shipped(robot, gains)
-        runs = [simulate_joints(robot, old, one.log, motion=one.motion) for one in recordings]
-        as_shipped = score_runs(robot, [*old], recordings, runs, held_out=True)
-        ours = fit.score
-        assert ours is not None
-        if "--numbers" in sys.argv:
-            record(COMMAND, measured(name, fit, as_shipped, len(logs), len(judged), spent))
-        rows.append(
-            (
-                name,
-                f"{1e3 * as_shipped.rms:.1f}",
-                SHIPPED[name],
-                SKETCH[name],
-                f"{1e3 * ours.rms:.2f}",
-                f"{1e3 * ours.rms_free:.2f}",
-                fit.friction,
-                f"{spent:.0f}",
-            )
-        )
+def main(words: Sequence[str] | None = None) -> None:
+    given = sys.argv[1:] if words is None else words
+    places = [word for word in given if not word.startswith("--")]
+    folder, quick, numbers = Path(places[0] if places else DATA), "--quick" in given, "--numbers" in given
+    if not folder.is_dir():
+        print(f"no recordings in {folder}; nothing to measure")
+        return
+    rows = [compare(name, folder, numbers) for name in (("z1",) if quick else ("so101", "go2", "z1"))]
     head = ("robot", "shipped, here", "published", "sketch", "ours", "in the air", "friction", "CPU [s]")
     print(table(rows, head))
-    halves(folder)
+    if not quick:
+        halves(folder, numbers)
 
 
-def halves(folder: Path) -> None:
+def compare(name: str, folder: Path, numbers: bool) -> tuple[str, ...]:
+    """A robot as shipped and as fitted, on motions that were not fitted."""
+    here = folder / name
+    robot = be.Robot.read(here / f"{name}.xml")
+    logs = be.read(str(here / "*.csv"), bench=robot)
+    gains, options = None, {"hold_out": UNSEEN, "friction": "ladder", "firmware": "lerobot"}
+    begin = time.process_time()
+    if name == "so101":
+        fit = be.fit({".*": "sts3215-12v"}, logs, **options)
+    else:
+        given = here / "gains.json"
+        fit = be.fit("torque", logs, gains=given, hold_out="last 40 %", friction="coulomb")
+        loaded = json.loads(given.read_text())
+        gains = np.array(loaded["kp"]), np.array(loaded["kd"])
+    spent = time.process_time() - begin
+    judged = [log for log in logs if log.name in UNSEEN]
+    if not judged:
+        cut = logs[0].time[0] + 0.6 * (logs[0].time[-1] - logs[0].time[0])
+        judged = [logs[0].between(cut, logs[0].time[-1])]
+    recordings = [recording_of(robot, _plain(log)) for log in judged]
+    old = shipped(robot, gains)
+    runs = [simulate_joints(robot, old, one.log, motion=one.motion) for one in recordings]
+    as_shipped = score_runs(robot, [*old], recordings, runs, held_out=True)
+    ours = fit.score
+    assert ours is not None
+    if numbers:
+        record(COMMAND, measured(name, fit, as_shipped, len(logs), len(judged), spent))
+    return (
+        name,
+        f"{1e3 * as_shipped.rms:.1f}",
+        SHIPPED[name],
+        SKETCH[name],
+        f"{1e3 * ours.rms:.2f}",
+        f"{1e3 * ours.rms_free:.2f}",
+        fit.friction,
+        f"{spent:.0f}",
+    )
+
+
+def halves(folder: Path, numbers: bool) -> None:
     """Two disjoint halves of the arm's motions: how many numbers agree within two errors; and the CPU time of
     one friction."""
     robot = be.Robot.read(folder / "so101" / "so101.xml")
@@ -135,7 +145,7 @@ def halves(folder: Path) -> None:
     z = {n: (one[n].value - two[n].value) / np.hypot(one[n].error, two[n].error) for n in one}
     far = [f"{n} {v:.1f}" for n, v in z.items() if abs(v) >= 2]
     share = 1.0 - len(far) / len(z)
-    if "--numbers" in sys.argv:
+    if numbers:
         seconds = f"{max(f.cpu_s for f in fits):.0f}"
         record(COMMAND, {"so101.halves_percent": f"{100 * share:.0f}", "so101.one_friction_cpu_s": seconds})
     print(f"two halves of so101: {100 * share:.0f} % of {len(z)} numbers within z = 2 ({', '.join(far)})")
@@ -152,5 +162,4 @@ def _plain(log: be.Log) -> be.Log:
 
 
 if __name__ == "__main__":
-    paths = [word for word in sys.argv[1:] if not word.startswith("-")]
-    main(Path(paths[0] if paths else "../shared/data"))
+    main()

@@ -149,7 +149,7 @@ def in_bam(version: str, build: Path) -> tuple[list[str], list[str]]:
     from backemf.targets.bam import MODELS
     from backemf.targets.export import export
 
-    python = _python_for_bam(version, build)
+    python = python_for_bam(version, build)
     time = np.arange(0.0, 1.5, BAM_STEP)
     goal = 0.6 * np.sin(2 * np.pi * 1.2 * time) + 0.3 * (time > 0.7)
     jobs, ours = [], {}
@@ -184,7 +184,7 @@ def in_bam(version: str, build: Path) -> tuple[list[str], list[str]]:
     return [f"BAM {version}", str(len(off)), at_most, "-", str(len(wrong))], wrong
 
 
-def _python_for_bam(version: str, build: Path) -> Path:
+def python_for_bam(version: str, build: Path) -> Path:
     """A Python 3.12, which BAM wants, with BAM and nothing of ours."""
     home = build / f"bam-{version}"
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

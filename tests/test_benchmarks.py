@@ -12,6 +12,7 @@ import pytest
 from .conftest import unavailable
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
 
 
 @pytest.fixture(autouse=True)
@@ -20,11 +21,27 @@ def at_the_root(monkeypatch):
     monkeypatch.setattr(sys, "path", [str(ROOT), str(ROOT / "benchmarks"), *sys.path])
 
 
-def test_every_benchmark_finds_what_it_imports():
-    names = [path.stem for path in (ROOT / "benchmarks").glob("*.py")]
-    assert len(names) > 10
-    for name in names:
-        importlib.import_module(f"benchmarks.{name}")
+def test_all_benchmarks_are_run_by_one_command():
+    """Those that can be run; the others are parts of them."""
+    alone = {
+        path.stem
+        for path in (ROOT / "benchmarks").glob("*.py")
+        if "def main(" in path.read_text(encoding="utf-8") and path.stem != "__main__"
+    }
+    assert alone == {*importlib.import_module("benchmarks.__main__").BENCHMARKS}
+
+
+ELSEWHERE = ("live_report", "days")
+QUICK = [name for name in importlib.import_module("benchmarks.__main__").BENCHMARKS if name not in ELSEWHERE]
+"""Opening a report in a browser is tested with the reports, and days with the commands of their pages."""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:torch.compile is not possible here:UserWarning")  # live_training says so
+@pytest.mark.parametrize("name", QUICK)
+def test_a_small_part_of_every_benchmark_runs(name, capfd):
+    assert not importlib.import_module(f"benchmarks.{name}").main(["--quick"])
+    assert capfd.readouterr().out
 
 
 @pytest.mark.slow

@@ -463,6 +463,36 @@ VALUES: dict[str, tuple[str, ...]] = {
     "hold_out": (*WORDS, "gain=", "=8", "gain=nan", "foo=1", "[", "gain=8", "name=", "*", "length=1e308"),
 }
 ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
+    ("size", "task"): ("{in}/table.csv", "not there.csv", "{in}/sheet.toml", "a folder", "\x00"),
+    ("size", "move"): (
+        "",
+        "spin",
+        "spin speed=0",
+        "hold at=nan",
+        "trapezoid to=1 time=0",
+        "sine amplitude=1 period=-1",
+    ),
+    ("size", "friction_of"): ("not there.json", "{in}/sheet.toml"),
+    ("size", "export"): WORDS,
+    ("size", "parts"): (
+        "{in}/sheet.toml",
+        "{in}/table.csv",
+        "not there.csv",
+        "a folder",
+        "neo",
+        "\x00",
+        LONG,
+    ),
+    ("size", "gear"): WORDS,
+    ("size", "any_ratio"): ("0", "2", "-1", "nan", "inf", "x"),
+    ("size", "max_mass"): ("0", "-1", "nan", "inf", "1 V", "1e-300"),
+    ("size", "confidence"): ("0", "2", "100%", "49 %", "nan", "x"),
+    ("size", "neglect"): ("heat", "heat,nonsense", "", LONG),
+    ("size", "by"): ("loss", "price", "nonsense", ""),
+    ("size", "show"): ("0", "-1", "1.5", "x", "1000000"),
+    ("size", "verify"): ("-1", "x", "1"),
+    ("power", "battery"): ("", "voc", "voc=0", "voc=nan", "voc=24V r=-1", "voc=24V r1=1", "colour=3", LONG),
+    ("power", "repeat"): ("0", "-1", "x"),
     ("record", "limit"): (
         "",
         "current",
@@ -514,6 +544,7 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("fit", "starts"): (*COUNTS[:-1], "20"),
 }
 SWITCHES = (
+    "only_parts",
     "no_open",
     "same_bench",
     "yes",

@@ -380,6 +380,11 @@ def test_a_robots_joint_and_its_battery(tmp_path):
     assert told["joints"][0]["name"] == "hinge"
     book = told["energy"]
     assert sum(v for k, v in book.items() if k != "source") == pytest.approx(book["source"], rel=1e-6)
+    supply = be.Supply(voltage=24.0, resistance=0.1, capacity=3600.0)
+    robot = be.Robot.read(xml, supply=supply)
+    assert be.power(robot, log, part="mini-cheetah").energy == pytest.approx(book, rel=1e-12)
+    with pytest.raises(be.BackemfError, match="nothing says what feeds"):
+        be.power(xml, log, part="mini-cheetah")
     shell(*words, "--plot", tmp_path / "power.png")
     with pytest.raises(be.BackemfError, match="nothing says what moves"):
         shell(xml, log, "--battery", "voc=24V")

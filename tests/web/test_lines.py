@@ -84,3 +84,37 @@ def test_a_bench_takes_units_with_blanks_as_people_write_them(place, typed, iner
     words = line({"command": "check", "logs": ["run.csv"], "start": "mx-106", "bench": bench}, *place).words
     made: Any = bench_of(words[words.index("--bench") + 1])
     assert made.inertia == pytest.approx(inertia, rel=1e-12)
+
+
+def test_a_task_and_a_bus_become_a_sizing_with_a_page(place):
+    bench, move = {"kind": "pendulum", "mass": "1 kg", "length": "0.2 m"}, "trapezoid to=90deg time=0.5s"
+    form = {
+        "command": "size",
+        "bench": bench,
+        "move": move,
+        "bus": "24 V",
+        "by": "loss",
+        "parts": ["run.csv"],
+    }
+    made = line(form, *place)
+    words = [
+        "size",
+        "--bench",
+        "pendulum mass=1kg length=0.2m",
+        "--move",
+        move,
+        "--bus",
+        "24 V",
+        "--by",
+        "loss",
+    ]
+    assert made.words == [*words, "--parts", "run.csv", "--plot", "sizing-1.html"]
+    assert made.outputs == ["sizing-1.html"]
+    for wrong in (
+        {"move": "hold --plot=/etc/x"},
+        {"bus": None},
+        {"by": "colour"},
+        {"parts": ["/etc/passwd"]},
+    ):
+        with pytest.raises(BackemfError):
+            line({**form, **wrong}, *place)

@@ -24,6 +24,7 @@ from ..errors import MissingValue, UnknownName
 from ..files import table_in
 from ..findings import Finding
 from ..physics.maths import is_number
+from ..physics.supply import Supply
 from ..registry import SERVICES
 from ..tables import NotebookDisplay, Overview
 
@@ -101,6 +102,8 @@ class Robot(NotebookDisplay, store.Noun):
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Joints of the model that cannot be identified, and why."""
     findings: tuple[Finding, ...] = ()
+    supply: Supply | None = None
+    """What all its motors draw on together, for `be.power`."""
 
     @staticmethod
     def read(
@@ -110,6 +113,7 @@ class Robot(NotebookDisplay, store.Noun):
         ground: float | None = None,
         gravity: Any = None,
         allow_outside: bool = False,
+        supply: Supply | None = None,
     ) -> Robot:
         """A robot from its model.
 
@@ -119,12 +123,14 @@ class Robot(NotebookDisplay, store.Noun):
             ground: the height of a table or floor that the model does not have, in its frame [m].
             gravity: another vector than the model's [m/s^2]: a base that is tilted or hangs.
             allow_outside: let the model include files from outside its own folder.
+            supply: what all its motors draw on together.
 
         Returns:
             The robot, with what its model says of each joint.
         """
         with outside(allow_outside):
-            return SERVICES.robots.read(path, base=base, ground=ground, gravity=gravity)
+            robot = SERVICES.robots.read(path, base=base, ground=ground, gravity=gravity)
+        return replace(robot, supply=supply)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -110,6 +110,8 @@ class Sizing(NotebookDisplay):
     ambient: float
     choices: tuple[Choice, ...]
     """Feasible ones, the best first."""
+    further: tuple[Choice, ...]
+    """Those behind them, for pages."""
     pareto: tuple[Choice, ...]
     """Those of the feasible that none beats in mass and in loss."""
     n_combinations: int

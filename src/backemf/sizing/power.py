@@ -21,20 +21,21 @@ from .robot_power import PowerRun, load_of, run_on_supply, supply_of
 from .size_options import parse_list
 
 
-def parse_supply(text: str) -> Supply:
+def parse_supply(text: str | None) -> Supply | None:
     """A battery in words."""
-    return supply_of(text)
+    return None if text is None else supply_of(text)
 
 
 @options
 class PowerOptions(Options):
     """Keywords of `be.power`."""
 
-    battery: Supply = option(
+    battery: Supply | None = option(
+        default=None,
         help='The supply: "voc=29.6V r=80mohm capacity=8Ah fuse=60A"; also empty, r1 and c1, soc,'
         " charge_limit, brake, c, aux.",
         parse=parse_supply,
-        more="A `be.Supply`.",
+        more="A `be.Supply`; the robot's own unless given.",
     )
     part: str | Sequence[str] = option(
         default=(),
@@ -76,10 +77,13 @@ def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOp
             recording = log
         case _:
             recording = read(log, bench=owner)[0]
+    battery = options.battery or owner.supply
+    if battery is None:
+        raise MissingValue("nothing says what feeds the joints; expected a battery: voc=24V r=80mohm")
     actuators = _actuators(owner, recording, options)
     load = load_of(owner, recording, [*actuators])
     how = {"ambient": options.ambient, "repeat": options.repeat, "limit": options.duty_limit}
-    return run_on_supply(owner.name, actuators, load, options.battery, **how)
+    return run_on_supply(owner.name, actuators, load, battery, **how)
 
 
 power = takes(PowerOptions)(run_power)

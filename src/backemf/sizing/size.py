@@ -85,6 +85,7 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
         bus=options.bus,
         ambient=options.ambient,
         choices=tuple(choices),
+        further=tuple(made.choice(k) for k in order[options.show : MOST_PARETO]),
         pareto=tuple(made.choice(k) for k in front),
         n_combinations=len(rows),
         n_feasible=len(screened.feasible),

@@ -34,7 +34,7 @@ def _sections(sizing: Sizing) -> Iterator[Section]:
     picture = sizing.figure()
     text = "Each point is a motor with its gears; along the line none is lighter and loses less."
     yield Section(key="picture", title="Picture", blocks=[Drawing(figure=picture, text=text)])
-    shown = {(c.motor, c.gearhead): c for c in (*sizing.choices, *sizing.pareto)}
+    shown = {(c.motor, c.gearhead): c for c in (*sizing.choices, *sizing.further, *sizing.pareto)}
     if shown:
         yield Section(key="choices", title="Choices", blocks=[*_choices([*shown.values()])])
     checks = [check_line(c).strip() for c in sizing.choices if c.check is not None]

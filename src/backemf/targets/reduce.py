@@ -210,10 +210,6 @@ def _one_constant(now: Actuator, given: Actuator, request: Request) -> Actuator:
     return replace(now, motor=replace(now.motor, back_emf_constant=None, **changes))
 
 
-COLD_FACTS = {"magnet_coefficient": None, "max_temperature": None}
-"""What the engine's heat has no place for."""
-
-
 def _lose_heat(actuator: Actuator, request: Request) -> Iterator[Loss]:
     heat = actuator.motor.thermal
     if heat is not None and len(heat.nodes) > 1:
@@ -228,7 +224,12 @@ def _one_node(now: Actuator, given: Actuator, request: Request) -> Actuator:
     heat = given.motor.thermal
     if heat is None:
         return now
-    return replace(now, motor=replace(now.motor, thermal=replace(heat.one_node(), **COLD_FACTS)))
+    return replace(
+        now,
+        motor=replace(
+            now.motor, thermal=replace(heat.one_node(), magnet_coefficient=None, max_temperature=None)
+        ),
+    )
 
 
 def _has_no_rate(motor: Motor) -> bool:

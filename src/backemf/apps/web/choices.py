@@ -7,7 +7,7 @@ from typing import Any
 
 from ...identify.fit_options import law_names
 from ...kits.recorder.commands import RecordWords
-from .command_lines import choices_of, form_fields, offered_commands
+from .command_lines import choices_of, form_fields, offered_commands, own_forms
 from .uploads import MODELS, kinds, recordings
 
 
@@ -30,7 +30,7 @@ def choices() -> dict[str, Any]:
         "targets": {name: row.what for name, row in TARGETS.items()},
         "characterize": form_fields("characterize"),
         "buses": choices_of(RecordWords, "bus"),
-        "commands": offered_commands(),
+        "commands": own_forms() | offered_commands(),
         "kinds": {"all": [*kinds()], "recordings": [*recordings()], "models": [*MODELS]},
     }
 

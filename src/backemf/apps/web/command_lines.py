@@ -19,6 +19,7 @@ from ...options import OWN_UNIT, options_of
 from ...targets.export_options import ExportOptions
 from ..cli.main import other_commands
 from ..cli.sheets import DatasheetWords
+from ..cli.size_command import SizeWords, size as SIZE
 from .form import PART, WORD, FormReader
 from .workspace import Project, Workspace
 
@@ -38,6 +39,10 @@ LISTS = {
 JOINED = ("only", "joints")
 """Those that become one word with commas."""
 TEXTS = {
+    "move": (
+        r"^[a-z\-]{1,20}( [a-z]{1,20}=[A-Za-z0-9.+\-/]{1,30}){0,6}$",
+        "a move such as trapezoid to=90deg time=0.5s",
+    ),
     "firmware": (WORD.pattern, "a profile such as lerobot"),
     "name": (WORD.pattern, "the name of a mechanism in the log"),
     "motor": (PART.pattern, "a motor of the catalogue such as neo"),
@@ -63,6 +68,7 @@ NEEDED = {
     "part": "no sheet is given; type its numbers, or choose a part of the catalogue",
     "model": "no model is chosen; drop an MJCF file above",
     "source": "no servo is chosen; choose a part of the catalogue such as sts3215-7.4v",
+    "bus": "no voltage is given; say what the bus has, such as 24",
     "port": "no port is given; start a virtual servo, or name the port of a real one",
 }
 """What is said where a form leaves out what a command needs."""
@@ -235,6 +241,14 @@ def _export(form: FormReader, words: list[str]) -> Made:
     return [*words, "-o", f"{output}/"], [output]
 
 
+def _size(form: FormReader, words: list[str]) -> Made:
+    output = form.unused_name("sizing.html")
+    parts = [
+        word for name in (form.files("parts") if form.get("parts") else []) for word in ("--parts", name)
+    ]
+    return [*words, *parts, "--plot", output], [output]
+
+
 def _virtual(form: FormReader, words: list[str]) -> Made:
     """A servo that is not there, on a port of the project's own."""
     bus = form.choice("bus", choices_of(VirtualWords, "protocol")) or "feetech"
@@ -279,10 +293,24 @@ COMMANDS: dict[str, CommandForm] = {
         "", "port ids bench amplitude seconds speed zero limit", RecordWords, needs="port", end=_record
     ),
     "catalog": CommandForm(),
+    "size": CommandForm(
+        "",
+        "bench move bus motor any_ratio max_mass ambient by show verify",
+        SizeWords,
+        needs="bus",
+        end=_size,
+    ),
 }
 """Every command that a browser may ask for."""
 ASIDE = ("json", "help", "output")
 """Options of other packages' commands that no form has."""
+
+
+def own_forms() -> dict[str, dict[str, Any]]:
+    """Commands of ours that have no page of their own, as `offered_commands` describes others'."""
+    text = (SIZE.__doc__ or "").strip().partition("\n\n")[0]
+    fields = [*form_fields("size"), {"name": "parts", "kind": "files", "help": "Tables of your own parts."}]
+    return {"size": {"help": text, "fields": fields}}
 
 
 def offered_commands() -> dict[str, dict[str, Any]]:

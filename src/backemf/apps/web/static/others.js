@@ -1,4 +1,5 @@
-// Commands of other packages: a form for each, made of what the command says of itself.
+// Commands without a page of their own, those of other packages among them: a form for each, made of what the
+// command says of itself.
 
 import {fill, h} from "./dom.js";
 import {button, card, field, proposing, select, trouble, watch} from "./parts.js";
@@ -8,10 +9,18 @@ function input(one, project, offered, set) {
   if (one.kind === "flag") return h("input", {type: "checkbox", onchange: (e) => set(e.target.checked)});
   if (one.kind === "files") return select(["", ...files], "", (value) => set(value ? [value] : undefined));
   if (one.kind === "source") return proposing("", [...files, ...offered.parts], (value) => set(value || undefined), "a part, or a file").querySelector("input");
-  return h("input", {type: "text", onchange: (e) => set(e.target.value.trim() || undefined)});
+  if (one.kind === "choice") return select(["", ...one.choices], "", (value) => set(value || undefined));
+  const read = one.name === "bench" ? benchOf : String;
+  return h("input", {type: "text", onchange: (e) => set(e.target.value.trim() ? read(e.target.value.trim()) : undefined)});
 }
 
-/** A card for every command that other packages add; null where there are none. */
+/** "pendulum mass=1kg length=0.2m" as the form of a bench has it. */
+function benchOf(text) {
+  const [kind, ...words] = text.split(/[\s,]+/);
+  return {kind, ...Object.fromEntries(words.map((word) => word.split("=", 2)))};
+}
+
+/** A card for every command without a page, other packages' too; null where there are none. */
 export function others(project, offered) {
   const cards = Object.entries(offered.commands).map(([name, one]) => {
     const form = {}, place = h("div");

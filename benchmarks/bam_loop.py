@@ -1,0 +1,116 @@
+"""The published fit of the STS3032, run by the program it was made with: BAM resamples the recordings and
+rolls them out by its own loop, in an environment of its own.
+
+python benchmarks/bam_loop.py [--data FOLDER] [--numbers] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+
+from replays import BAM, python_for_bam
+
+import backemf as be
+from benchmarks.measured_numbers import record
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKER = ROOT / "tests" / "exports" / "bam_run.py"
+SISTER = "sts3215"
+"""The actuator of BAM whose code drives the STS3032; the published numbers are for it."""
+JUDGED = {"gain": ("_kp8_",), "length": ("_l0.07_",), "both": ("_kp8_", "_l0.07_")}
+"""Words that names of logs have: those on which our fits are judged, which the published one has seen."""
+
+
+def published_file(folder: Path) -> Path:
+    """The published Coulomb fit, in BAM's own words."""
+    one = be.Datasheet.read("sts3032").identified["m1"]
+    p, other = one.parameters, one.other
+    words = {
+        "model": "m1",
+        "actuator": SISTER,
+        "kt": p["motor.torque_constant"],
+        "R": p["motor.resistance"],
+        "armature": p["motor.rotor_inertia"],
+        "friction_base": p["friction.coulomb"],
+        "friction_viscous": p["friction.viscous"],
+        **other,
+    }
+    path = folder / "published.json"
+    path.write_text(json.dumps(words), encoding="utf-8")
+    return path
+
+
+def published_errors(data: Path, python: Path, most: int | None = None) -> dict[str, float]:
+    """Mean absolute errors [rad] of the published fit, by the name of the log.
+
+    Args:
+        data: folder of the recordings, as they were published.
+        python: one that has BAM.
+        most: how many logs; None: all.
+
+    Returns:
+        What BAM's own loop leaves of each log.
+    """
+    with tempfile.TemporaryDirectory() as home:
+        raw, resampled = Path(home) / "raw", Path(home) / "resampled"
+        raw.mkdir()
+        resampled.mkdir()
+        for path in sorted(data.glob("*.json"))[:most]:
+            (raw / path.name).symlink_to(path.resolve())
+        words = [python, "-m", "bam.process", "--raw", raw, "--logdir", resampled]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        file = str(published_file(Path(home)))
+        logs = {path.stem: json.loads(path.read_text()) for path in sorted(resampled.glob("*.json"))}
+        jobs = [{"file": file, "log": {"arm_mass": 0.0, **log}} for log in logs.values()]
+        request = Path(home) / "request.json"
+        request.write_text(json.dumps(jobs), encoding="utf-8")
+        done = subprocess.run([python, WORKER, request], stdout=subprocess.PIPE, text=True, check=True)
+        tracks = json.loads(done.stdout.strip().splitlines()[-1])
+    return {
+        name: float(np.mean(np.abs(np.ravel(track) - [entry["position"] for entry in log["entries"]])))
+        for (name, log), track in zip(logs.items(), tracks, strict=True)
+    }
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "conformance")
+    parser.add_argument("--numbers", action="store_true", help="write docs/numbers.json")
+    parser.add_argument("--quick", action="store_true", help="only whether BAM's words can be written")
+    given = parser.parse_args(words)
+    if given.quick:
+        with tempfile.TemporaryDirectory() as folder:
+            print(published_file(Path(folder)).read_text(encoding="utf-8"))
+        return
+    if not (given.data / "sts3032").is_dir():
+        print(f"no recordings in {given.data / 'sts3032'}; nothing to measure")
+        return
+    given.build.mkdir(parents=True, exist_ok=True)
+    errors = published_errors(given.data / "sts3032", python_for_bam(BAM, given.build))
+    found = {
+        f"sts3032.published_{name}": 1e3
+        * float(np.mean([errors[k] for k in errors if all(w in k for w in has)]))
+        for name, has in JUDGED.items()
+    }
+    for name, value in found.items():
+        print(f"{name}: {value:.1f} mrad mean absolute error, by BAM {BAM}")
+    if given.numbers:
+        record("python benchmarks/bam_loop.py --numbers", {k: f"{v:.1f}" for k, v in found.items()})
+
+
+if __name__ == "__main__":
+    main()
