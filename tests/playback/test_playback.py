@@ -93,8 +93,8 @@ def test_rerun_reads_the_numbers_and_where_the_links_are(motion, tmp_path):
                 np.testing.assert_allclose(turned, data.xquat[body][[1, 2, 3, 0]], atol=1e-6)
 
 
-LINK = """<link name="{}"><inertial><mass value="0.5"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0"
- iyz="0"/></inertial><visual><geometry>{}</geometry></visual></link>"""
+LINK = """<link name="{}"><inertial><mass value="0.5"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0"
+ ixz="0" iyz="0"/></inertial><visual><geometry>{}</geometry></visual></link>"""
 TURN = """<joint name="knee" type="revolute"><parent link="thigh"/><child link="shin"/><origin xyz="0 0 0.2"/>
  <axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="5" velocity="5"/></joint>"""
 

@@ -161,7 +161,7 @@ def _send_urdf(
     }
     for link in ElementTree.fromstring(text_of(robot.source)).iter("link"):
         kinds = [shape.tag for shape in link.iterfind("visual/geometry/*")]
-        drawn = tree.get_visual_geometry_paths(tree.get_link_by_name(link.get("name", "")))
+        drawn = tree.get_visual_geometry_paths(link.get("name", ""))
         for kind, where in zip(kinds, drawn, strict=False):
             if kind in tints:
                 to.log(where, tints[kind], static=True)
@@ -170,7 +170,7 @@ def _send_urdf(
         to.send_columns(
             f"{origin}/joints/{_escape(joint.name)}",
             indexes=[rr.TimeColumn("time", duration=clock)],
-            columns=joint.compute_transform_columns(values, clamp=False),
+            columns=joint.compute_transform_columns(values.tolist(), clamp=False),
         )
 
 
