@@ -10,7 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import exports, identify, simulate_command
-from backemf.apps.playback.playback import PLAYBACKS, of_prediction, write_playbacks
+from backemf.apps.playback.playback import PLAYBACKS, JointTrack, Playback, of_prediction, write_playbacks
 from backemf.errors import BackemfError, NotAvailable
 
 from ..cli.runner import runner
@@ -45,7 +45,7 @@ def rerun_columns(path):
             continue
         time = np.array(table.column("time").cast("int64")) * 1e-9
         for name in table.schema.names:
-            if ":" in name:
+            if ":" in name and not name.endswith("_frame"):
                 values = np.array(table.column(name).to_pylist(), float).reshape(len(time), -1)
                 columns.setdefault(chunk.entity_path, {})[name.rpartition(":")[2]] = (time, values)
     return columns
@@ -91,6 +91,28 @@ def test_rerun_reads_the_numbers_and_where_the_links_are(motion, tmp_path):
                 at, turned = place["translation"][1][k], place["quaternion"][1][k]
                 np.testing.assert_allclose(at, data.xpos[body], atol=1e-6)  # float32 of a metre
                 np.testing.assert_allclose(turned, data.xquat[body][[1, 2, 3, 0]], atol=1e-6)
+
+
+LINK = """<link name="{}"><inertial><mass value="0.5"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0"
+ ixz="0" iyz="0"/></inertial><visual><geometry>{}</geometry></visual></link>"""
+TURN = """<joint name="knee" type="revolute"><parent link="thigh"/><child link="shin"/><origin xyz="0 0 0.2"/>
+ <axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="5" velocity="5"/></joint>"""
+
+
+def test_a_urdf_is_drawn_as_it_is_with_or_without_its_meshes(tmp_path):
+    pytest.importorskip("rerun")
+    shapes = ("thigh", '<box size="0.1 0.1 0.1"/>'), ("shin", '<mesh filename="not_here.stl"/>')
+    text = f"<robot name='leg'>{''.join(LINK.format(*one) for one in shapes)}{TURN}</robot>"
+    (tmp_path / "leg.urdf").write_text(text)
+    clock = np.array([0.0, 1.0])
+    knee = {"knee": np.array([0.0, 2.5])}  # beyond its range: recorded all the same
+    track = JointTrack("knee", "position", "recorded", be.Signal(time=clock, values=knee["knee"]))
+    robot = be.Robot.read(tmp_path / "leg.urdf")
+    shown = Playback(name="leg", tracks=(track,), robot=robot, poses={"recorded": knee}, clock=clock)
+    turned = rerun_columns(shown.write(tmp_path / "leg.rrd"))["/recorded/joints/knee"]
+    np.testing.assert_allclose(turned["translation"][1], [[0, 0, 0.2]] * 2, atol=1e-7)
+    expected = [[0, 0, 0, 1], [0, np.sin(1.25), 0, np.cos(1.25)]]  # half the angle, about y
+    np.testing.assert_allclose(turned["quaternion"][1], expected, atol=1e-7)
 
 
 def test_ros_reads_joint_states_and_our_reader_is_not_confused(motion, tmp_path):
@@ -150,7 +172,6 @@ def test_a_run_of_a_voltage_and_its_current_are_read_back(tmp_path):
 def test_files_are_small_and_fast(tmp_path):
     import time
 
-    from backemf.apps.playback.playback import JointTrack, Playback
     from backemf.logs.log import Signal
 
     clock, noise = np.arange(6000) / 100, np.random.default_rng(0)

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
+from ...bounds import text_of
 from ...errors import NotAvailable
 from ...logs.robot import Robot
 from ...mujoco.arrays import load_mujoco
@@ -62,8 +64,11 @@ class RerunFile:
                 columns=rr.Scalars.columns(scalars=values),
             )
         if playback.robot is not None:
+            source = Path(playback.robot.source)
+            is_urdf = source.suffix.lower() == ".urdf" and source.is_file()
             for origin, positions in playback.poses.items():
-                _send_robot(rr, to, playback.robot, origin, playback.clock, positions)
+                send = _send_urdf if is_urdf else _send_robot
+                send(rr, to, playback.robot, origin, playback.clock, positions)
         to.flush()
         to.disconnect()
 
@@ -102,7 +107,8 @@ def _blueprint(playback: Playback) -> Any:
         pages.append(rrb.Vertical(*views, name=joint))
     shown = rrb.Tabs(*pages)
     if playback.poses:
-        shown = rrb.Horizontal(rrb.Spatial3DView(origin="/robot", name="robot"), shown)
+        seen = ["/robot/**", *(f"/{origin}/**" for origin in playback.poses)]
+        shown = rrb.Horizontal(rrb.Spatial3DView(origin="/", contents=seen, name="robot"), shown)
     panels = [panel(state="collapsed") for panel in (rrb.BlueprintPanel, rrb.SelectionPanel)]
     return rrb.Blueprint(shown, *panels, rrb.TimePanel(timeline="time", state="collapsed"))
 
@@ -127,6 +133,44 @@ def _send_robot(
             where,
             indexes=[rr.TimeColumn("time", duration=clock)],
             columns=rr.Transform3D.columns(translation=at[:, body], quaternion=turned[:, body]),
+        )
+
+
+def _send_urdf(
+    rr: Any, to: Any, robot: Robot, origin: str, clock: np.ndarray, positions: Mapping[str, np.ndarray]
+) -> None:
+    """The robot as its URDF draws it, which MuJoCo reads without what is only to be seen; by Rerun's own
+    kinematics. Joints that are not the robot's stay at 0."""
+    from rerun.urdf import UrdfTree
+
+    tree = UrdfTree.from_file_path(
+        robot.source,
+        entity_path_prefix=origin,
+        frame_prefix=f"{origin}/",
+        static_transform_entity_path=f"{origin}/fixed",
+    )
+    tree.log_urdf_to_recording(to)
+    root = rr.Transform3D(parent_frame="tf#/", child_frame=f"{origin}/{tree.root_link().name}")
+    to.log(f"{origin}/root", root, static=True)
+    color = (*COLORS[origin], 255 if origin == MODEL else GHOST)
+    tints = {
+        "mesh": rr.Mesh3D.from_fields(albedo_factor=color),
+        "box": rr.Boxes3D.from_fields(colors=[color]),
+        "cylinder": rr.Cylinders3D.from_fields(colors=[color]),
+        "sphere": rr.Ellipsoids3D.from_fields(colors=[color]),
+    }
+    for link in ElementTree.fromstring(text_of(robot.source)).iter("link"):
+        kinds = [shape.tag for shape in link.iterfind("visual/geometry/*")]
+        drawn = tree.get_visual_geometry_paths(link.get("name", ""))
+        for kind, where in zip(kinds, drawn, strict=False):
+            if kind in tints:
+                to.log(where, tints[kind], static=True)
+    for joint in (joint for joint in tree.joints() if joint.joint_type != "fixed"):
+        values = positions.get(joint.name, np.zeros(len(clock)))
+        to.send_columns(
+            f"{origin}/joints/{_escape(joint.name)}",
+            indexes=[rr.TimeColumn("time", duration=clock)],
+            columns=joint.compute_transform_columns(values.tolist(), clamp=False),
         )
 
 
