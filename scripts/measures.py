@@ -51,12 +51,20 @@ ALLOWANCES: dict[str, int] = {
     "odd logs, ladders by folds, joints driven by torque": 1_100,
     "bands and draws": 1_300,
     "JAX and MJX": 700,
+    "sizes of motors and gears, a supply for all joints, heat": 3_600,
+    "springs that yield, layers of USD": 1_100,
+    "bounds of readers, an app that holds": 800,
+    "motions to look at": 750,
+    "bands wherever motions are shown, one draw for all hosts": 450,
+    "mistakes in words, units in forms, logs of other teams": 350,
+    "firmware between the samples": 250,
+    "numbers set before a robot's fit, odd logs": 200,
 }
 """Lines by which a feature that came later may raise the limit, by the feature."""
-FILES = 19
+FILES = 44
 """Files that these features brought."""
 LIMITS = {
-    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=93_300),
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=100_800),
     "files of Python": Limit(345 + FILES),
     "functions over 60 lines": Limit(0),
     "functions of complexity above 15": Limit(0),
@@ -68,11 +76,11 @@ LIMITS = {
     "module names used twice": Limit(0),
     "bare participles": Limit(0),
     "docstrings that leave arguments open": Limit(0),
-    "bench fit: files": Limit(30, now=44),
-    "bench fit: changes of folder": Limit(12, now=22),
-    "robot fit: files": Limit(40, now=50),
-    "robot fit: changes of folder": Limit(16, now=30),
-    "export --into: files": Limit(35, now=43),
+    "bench fit: files": Limit(30, now=43),
+    "bench fit: changes of folder": Limit(12, now=21),
+    "robot fit: files": Limit(40, now=49),
+    "robot fit: changes of folder": Limit(16, now=29),
+    "export --into: files": Limit(35, now=45),
     "export --into: changes of folder": Limit(15, now=24),
     "suite: minutes": Limit(10),
 }

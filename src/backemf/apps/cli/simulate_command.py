@@ -98,22 +98,16 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
     names = [_run_name(swept, values) for values in combinations]
     places = o.playback_places(names)
     how = {"duration": seconds, "dt": o.timestep, "energy": True, "warn": False, "start": _start(actuator, o)}
-    runs, summaries = [], []
+    pairs = []
     for k, values in enumerate(combinations):
         terminal.say(f"run {k + 1} of {len(combinations)}", k / len(combinations))
-        run, summary = _run(actuator, bench, command, dict(zip(swept, values, strict=True)), how)
-        runs.append(run)
-        summaries.append(summary)
+        pairs.append(_run(actuator, bench, command, dict(zip(swept, values, strict=True)), how))
+    runs, summaries = zip(*pairs, strict=True)
     motions = _with_bands(o, runs) if o.band else []
     findings = [*chosen.findings, *{f.code: f for run in (*runs, *motions) for f in run.findings}.values()]
     if o.output is not None:
         columns.write(_table(runs, swept, combinations), o.output, force=o.force)
-    shown = []
-    if places:
-        from ..playback.playback import of_trajectory, write_playbacks
-
-        seen = itertools.zip_longest(runs, names, motions)
-        shown = write_playbacks([of_trajectory(*one) for one in seen], places, force=o.force)
+    shown = _write_playbacks(runs, names, motions, places, o.force)
     if o.plot is not None:
         asked = f"command: {o.command}; {words_of(bench)}"
         _draw(runs, swept, combinations, o.source, asked, o.plot, motions)
@@ -135,6 +129,18 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
         return "\n\n".join(filter(None, [title, rows, said, under("Findings", finding_lines(findings))]))
 
     return Answer(content=content, text=text, findings=findings, written=[o.plot, o.output, *shown])
+
+
+def _write_playbacks(
+    runs: Sequence[Any], names: Sequence[str], motions: Sequence[Any], places: dict[str, Path], force: bool
+) -> list[Path]:
+    """Files for Rerun and MCAP, where they were asked for."""
+    if not places:
+        return []
+    from ..playback.playback import of_trajectory, write_playbacks
+
+    seen = itertools.zip_longest(runs, names, motions)
+    return write_playbacks([of_trajectory(*one) for one in seen], places, force=force)
 
 
 def _simulate_robot(fit: Any, options: SimulateWords, terminal: Terminal) -> Answer:
