@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 
-from replays import BAM, python_for_bam
+from replays import BAM, python_for_bam  # pyright: ignore[reportMissingImports]  # in scripts/
 
 import backemf as be
 from benchmarks.measured_numbers import record

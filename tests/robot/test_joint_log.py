@@ -11,6 +11,7 @@ import backemf as be
 from backemf.identify.fit import build_plant
 from backemf.identify.fit_options import FitOptions
 from backemf.identify.plants.recordings import demanding, recording_of
+from backemf.identify.plants.robot_plant import RobotPlant
 from backemf.identify.plants.robot_result import of_profile
 from backemf.mujoco.robot.robot_motion import between
 
@@ -48,6 +49,7 @@ def test_a_robots_fit_has_its_profiles_d_where_asked_and_leaves_out_what_asks_fo
         for motion, seconds in (("prbs_excitation", 4.0), ("slow_precision", 6.0))
     )
     plant = build_plant("sts3215-12v", [steps, smooth], FitOptions(firmware="lerobot", also=(D,)))
+    assert isinstance(plant, RobotPlant)
     assert plant.starts["elbow_flex"].parameters["drive.derivative"] == 32.0
     assert plant.most_demand == pytest.approx(25_400 * 2 * math.pi / 4096, rel=1e-3)
     problem = plant.problem()

@@ -29,7 +29,7 @@ def misuse(error: Any, group: Any, words: Sequence[str]) -> str:
     kind, context = type(error).__name__, getattr(error, "ctx", None)
     said = str(error.format_message()).rstrip(".")
     command, path = _command_of(group, words) if context is None else _command_in(context)
-    command = command.describe() if isinstance(command, Verb) else command
+    command: Any = command.describe() if isinstance(command, Verb) else command
     asked, lists = getattr(error, "option_name", ""), f"`{path} --help`"
     if kind == "NoSuchOption":
         return str(UnknownName("option", asked, _options(command), lists, listed=FEW))

@@ -269,7 +269,7 @@ def _check_inertia(source: str, actuator: Any) -> None:
         raise MissingValue(f"{source} has no rotor inertia, and nothing is attached to it; {wanted}")
 
 
-def _run_rows(swept: Sequence[Sweep], combinations: Any, told: list[Any]) -> list[dict[str, Any]]:
+def _run_rows(swept: Sequence[Sweep], combinations: Any, told: Sequence[Any]) -> list[dict[str, Any]]:
     """Every run as plain values, with the numbers that were varied for it."""
     return [
         {"varied": {v.path: x for v, x in zip(swept, values, strict=True)}, **_plain(numbers)}
