@@ -81,7 +81,7 @@ def test_a_command_speaks_json_and_says_what_its_options_do(name):
 def test_an_unknown_command_suggests_the_nearest(word, nearest):
     done = typed(word)
     assert done.returncode == 2
-    assert f"Did you mean '{nearest}'" in done.stderr
+    assert f"did you mean '{nearest}'?" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 SERVO_TORQUE_MODEL = [
     "Actuator Torque Model Parameters",
-    "tau_m = a u_i + b_1 l_i + b_2 l_i'",
+    "tau_m = a u_i + b_1 l_i + b_2 l'_i",
     "(1) k_p = a, k_p = -b_1, k_v = -b_2",
     "motor model calculation script",
     "(2) tau_m = K_m i_a",
@@ -16,8 +16,8 @@ SERVO_TORQUE_MODEL = [
     "(5) V_b = K_b theta'",
     "(6) V = G_p (180 / pi) (theta_d - theta)",
     "| tau_m = K_m (G_p (180 / pi) (theta_d - theta) - K_b theta') / R",
-    "(7) tau_m = (K_m G_p (180 / pi) / R) theta_d - (K_m G_p (180 / pi) / R) theta - (K_m K_b / R) theta'",
-    "| k_p = a = -b_1 = K_m G_p (180 / pi) / R",
+    "(7) tau_m = (180 K_m G_p / (pi R)) theta_d - (180 K_m G_p / (pi R)) theta - (K_m K_b / R) theta'",
+    "| k_p = a = -b_1 = 180 K_m G_p / (pi R)",
     "| k_v = -b_2 = -K_m K_b / R",
 ]
 """One heading; seven numbered equations and the others in their order; its script."""

@@ -282,7 +282,7 @@ VALUES: dict[str, tuple[str, ...]] = {
         ),
         PLACES,
     ),
-    **dict.fromkeys(("output", "plot", "save_map", "data"), OUTPUTS),
+    **dict.fromkeys(("output", "plot", "save_map", "data", "to_rerun", "to_mcap"), OUTPUTS),
     **dict.fromkeys(
         (
             "mass",
@@ -384,6 +384,7 @@ VALUES: dict[str, tuple[str, ...]] = {
             "engine",
             "firmware",
             "bam_name",
+            "at_rest",
         ),
         WORDS,
     ),

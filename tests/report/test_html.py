@@ -35,6 +35,7 @@ ORDER = [
     "envelope",
     "hysteresis",
     "thermal",
+    "bands",
     "identifiability",
     "ladder",
     "exports",

@@ -106,7 +106,7 @@ def test_the_command_prints_a_table_or_json(write):
         "note",
     ]
     spoken = json.loads(CliRunner().invoke(app, [path, "--steps", "50", "--json"]).output)
-    assert set(spoken) == {"mujoco", "steps", "actuators", "options"}
+    assert set(spoken) == {"mujoco", "steps", "actuators", "findings", "options"}
     assert set(spoken["actuators"][0]) == {"actuator", "joint", "worst", "differences", "note"}
 
 

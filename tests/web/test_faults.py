@@ -240,7 +240,7 @@ def test_uploads_on_their_way_count(tmp_path):
 def test_an_uploaded_model_includes_nothing_from_outside(server, tmp_path):
     secret = tmp_path / "secret.xml"
     secret.write_text(
-        '<mujocoinclude><body name="secret"><joint name="knee"/><geom size="1"/></body></mujocoinclude>'
+        '<mujocoinclude><body name="not yours"><joint name="knee"/><geom size="1"/></body></mujocoinclude>'
     )
     project = server.project("model")
     for place in (secret, "../../state/lock", "/etc/hostname"):
@@ -249,7 +249,7 @@ def test_an_uploaded_model_includes_nothing_from_outside(server, tmp_path):
         job = project.run(command="explain", model="arm.xml")
         assert job["state"] == "failed"
         assert "outside the model's folder" in job["error"], job
-        assert "secret" not in json.dumps(project.answer(job)).replace(str(secret), "")
+        assert "not yours" not in json.dumps(project.answer(job))
 
 
 MOUNTED = """

@@ -178,7 +178,7 @@ def _host(file: TrainingFile, shifted: int | None) -> str:
     if version == "mjlab":
         given = "".join(f", {OFFERS['mjlab'][target]}" for target in targets)
         return fill("mjlab.py", torch=False, warp=True, given=given, **words)
-    words["given"] = _target_arguments(targets)
+    words |= {"given": _target_arguments(targets), "shift": "_" if shifted is None else "shift"}
     if version == "newton":
         further = "feedforward", "feedforward[target_vel_indices[c]]"
         places = [("", OFFERS["newton"][x]) if x in OFFERS["newton"] else further for x in targets]
