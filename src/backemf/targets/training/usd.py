@@ -159,9 +159,9 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
 SPEC = replace(
     NEWTON,
     label="USD",
-    units="SI at the joint, as Newton's schemas take it: kp N m/rad, kd and damping N m s/rad, efforts and friction N m, speed"
-    " rad/s, armature kg m^2, but the joint's damping N m s/degree; on a prismatic joint N and m. Drives of"
-    " UsdPhysics, in the layer below, are per degree.",
+    units="SI at the joint, as Newton's schemas take it: kp N m/rad, kd and damping N m s/rad, efforts and"
+    " friction N m, speed rad/s, armature kg m^2, but the joint's damping N m s/degree; on a prismatic joint"
+    " N and m. Drives of UsdPhysics, in the layer below, are per degree.",
     file="{joint}.usda",
     template="usd.usda",
     comment=hash_comment,
