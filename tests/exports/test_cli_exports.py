@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import importlib
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -177,9 +178,8 @@ def test_what_is_printed_is_the_file_alone(target):
         return
     name = out.said.splitlines()[0].split(": ")[1].split(",")[0]
     if target == "usd":
-        from pxr import Sdf
-
-        assert Sdf.Layer.CreateAnonymous().ImportFromString(out)
+        layer = importlib.import_module("pxr.Sdf").Layer.CreateAnonymous()
+        assert layer.ImportFromString(out)
         return
     {"xml": ElementTree.fromstring, "urdf": ElementTree.fromstring, "sdf": ElementTree.fromstring}.get(
         name.rpartition(".")[2], json.loads if name.endswith("json") else ast.parse
