@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ import pytest
 
 from backemf.apps.cli.command_builder import from_data
 from backemf.apps.web.uploads import stored_name
-from backemf.errors import InvalidValue, MissingValue, UnknownName
+from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.commands import (
@@ -370,9 +371,9 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
     with pytest.raises(UnitNotStated) as asked:
         run(bare, *words)
     text = str(asked.value)
-    assert "position-motor-arm is -0.238 to 0.239, velocity-motor-arm is" in text
+    assert "position-motor-arm is -0.238 to 0.239 (likely rotations), velocity-motor-arm is" in text
     assert "flywheel" not in text
-    assert "By these numbers rotations are likely" in text
+    assert text.count("(likely rotations)") == 2
     assert "--units rotations" in text
     told = json.loads(run(bare, *words, "--units", "rotations", "--json"))["gains"]
     stated = json.loads(run(robot, *words, "--units", "rotations", "--json"))["gains"]
@@ -381,20 +382,89 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
         assert told[name]["unit"] == gain["unit"]
 
 
-def test_a_person_at_a_terminal_is_asked_for_the_unit(robot, tmp_path):
-    class Person:
-        attended = True
+class Person:
+    """Somebody at a terminal, with answers to give; and what was asked."""
 
-        def say(self, text, share=None):
-            pass
+    attended = True
 
-        def prompt(self, question):
-            assert "In which unit are they? (radians, degrees, rotations" in question
-            return "Rotations"
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
 
-    bare = without_units(robot, tmp_path / "bare.wpilog")
-    words = CharacterizeWords(logs=[str(bare)], name="arm", mechanism="arm")
-    assert run_command(words, Person()).content()["gains"]["kV"]["unit"] == "V/(rot/s)"
+    def say(self, text, share=None):
+        pass
+
+    def prompt(self, question):
+        self.asked.append(question)
+        return self.answers.pop(0)
+
+
+@pytest.mark.parametrize("answer", ["Rotations", "rot", "revolutions", "RPM", "rot/s"])
+def test_a_person_at_a_terminal_is_asked_for_the_unit_until_it_is_one(robot, tmp_path, answer):
+    bare = without_units(robot, tmp_path / "bare.wpilog", rpm=answer == "RPM")
+    words, person = (
+        CharacterizeWords(logs=[str(bare)], name="arm", mechanism="arm"),
+        Person("turnips", answer),
+    )
+    gain = run_command(words, person).content()["gains"]["kV"]
+    assert gain["unit"] == "V/(rot/s)"
+    assert gain["value"] == pytest.approx(7.5, rel=0.01)  # 60 of a NEO, in volts per turn a second
+    assert "In which unit are they? (radians, degrees, rotations" in person.asked[0]
+    assert person.asked[1].startswith("unknown unit 'turnips'; valid: degrees, feet, inches, meters")
+    assert person.asked[1].endswith(person.asked[0])
+
+
+@pytest.mark.parametrize(
+    ("told", "unit"), [("rot", "rot"), ("radian", "rad"), ("rpm", "rot"), ("Degrees", "deg")]
+)
+def test_units_are_taken_as_people_spell_them(robot, tmp_path, told, unit):
+    bare, run = (
+        without_units(robot, tmp_path / "bare.wpilog"),
+        runner(from_data(CHARACTERIZE, "characterize")),
+    )
+    words = ("--name", "flywheel", "--mechanism", "flywheel", "--method", "one-step", "--json", "--units")
+    assert json.loads(run(bare, *words, told))["gains"]["kV"]["unit"] == f"V/({unit}/s)"
+    assert json.loads(run(robot, *words, told))["gains"]["kV"]["unit"] == f"V/({unit}/s)"
+    with pytest.raises(BackemfError, match="unknown unit 'furlongs'; valid: degrees, feet"):
+        run(bare, *words, "furlongs")
+
+
+def test_each_signal_without_a_unit_has_its_own_guess(robot, tmp_path):
+    """A kind that is told is that of one mechanism, not of every one in the log."""
+    bare = str(without_units(robot, tmp_path / "bare.wpilog"))
+    with pytest.raises(UnitNotStated) as asked:
+        mechanism_logs(bare, mechanism="elevator")
+    text = str(asked.value)
+    for signal in ("position-motor-arm", "velocity-motor-arm", "velocity-motor-flywheel"):
+        assert re.search(rf"{signal} is [-\d.]+ to [-\d.]+ \(likely rotations\)", text), signal
+    with pytest.raises(UnitNotStated, match=r"position-motor-arm is -0\.238 to 0\.239 \(likely meters\)"):
+        mechanism_logs(bare, mechanism="elevator", name="arm")
+
+
+@pytest.mark.parametrize(
+    ("words", "rotations"),
+    [(("--max-error", "18deg"), 0.05), (("--max-error", "0.05rot"), 0.05), (("--max-error", "0.1"), 0.1)],
+)
+def test_an_error_is_typed_with_a_unit_of_its_own(robot, words, rotations):
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    known = ("--name", "arm", "--mechanism", "arm", "--units", "rotations", "--method", "one-step", "--json")
+    said = json.loads(run(robot, *known, *words))
+    assert said["feedback"]["position"]["design"].startswith(f"LQR: {rotations} rot and 1.5 rot/s off")
+    assert said["options"]["max_error"] == pytest.approx(rotations)
+
+
+def test_a_step_is_typed_with_the_unit_of_what_settles(robot):
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    known = ("--name", "arm", "--mechanism", "arm", "--units", "rotations", "--method", "one-step", "--json")
+    settle = (*known, "--settle", "500ms", "--max-velocity-error", "360deg/s")
+    turned = json.loads(run(robot, *settle, "--step", "90deg"))["feedback"]
+    assert turned["settling"]["step"] == pytest.approx(0.25)
+    assert "1.5 rot/s" not in turned["velocity"]["design"]
+    fast = json.loads(run(robot, *settle, "--step", "60rpm", "--loop", "velocity"))["feedback"]
+    assert fast["settling"]["step"] == pytest.approx(1.0)
+    with pytest.raises(BackemfError, match="--step is '60rpm', which is not an angle"):
+        run(robot, *settle, "--step", "60rpm")
+    with pytest.raises(BackemfError, match="--max-error is '50mm', which is not an angle"):
+        run(robot, *known, "--max-error", "50mm")
 
 
 def test_a_mapping_adds_to_what_was_recognised(robot, tmp_path):
@@ -457,7 +527,7 @@ def test_a_velocity_that_no_motor_reaches_is_per_minute(tmp_path):
         logged["voltage-top-shooter"][2].extend(zip(10.0 * k + t, u, strict=True))
         logged["velocity-top-shooter"][2].extend(zip(10.0 * k + t, v * 60 / (2 * math.pi), strict=True))
     path = wpilog.write_wpilog(tmp_path / "rpm.wpilog", logged)
-    with pytest.raises(UnitNotStated, match="rotations are likely"):
+    with pytest.raises(UnitNotStated, match="likely rotations"):
         mechanism_logs(str(path), mechanism="flywheel")
     measured = characterize(mechanism_logs(str(path), units="rotations"), "flywheel", units="rotations")
     assert measured["kV"] == pytest.approx(0.0208 * 2 * math.pi, rel=0.01)

@@ -14,7 +14,18 @@ import typer
 from typer.core import TyperCommand
 
 from ...bounds import outside
-from ...options import FIGURE, FOLDER, HIDDEN, OWN_UNIT, Answer, CommandSpec, Option, Terminal, options_of
+from ...options import (
+    FIGURE,
+    FOLDER,
+    HIDDEN,
+    OWN_UNIT,
+    Answer,
+    CommandSpec,
+    Option,
+    Terminal,
+    TypedNumber,
+    options_of,
+)
 from .terminal import answer, at_terminal, drawable, inside, keep, making, parse_place
 
 TYPES: dict[str, Any] = {
@@ -74,15 +85,18 @@ def number_of(option: Option, text: str) -> float:
         BackemfError: it is none, or its unit is of another kind.
     """
     from ...errors import InvalidValue
-    from ...units import UnitError, si
+    from ...units import has_unit, si
 
-    if not option.is_count and option.unit != OWN_UNIT:
-        return si(text, option.unit or "1", option.spelled)
+    if not option.is_count:
+        own = option.unit == OWN_UNIT
+        unit = "1" if option.unit is None or (own and not has_unit(text)) else option.unit
+        number = si(text, unit, option.spelled)
+        return TypedNumber(number, text) if unit == OWN_UNIT else number
     try:
-        return int(text) if option.is_count else si(text, "1", option.spelled)
-    except (UnitError, ValueError):
-        what = "a whole number" if option.is_count else "a number alone"
-        raise InvalidValue(f"{option.spelled} is {text!r:.60}; expected {what}: {option.help}") from None
+        return int(text)
+    except ValueError:
+        wanted = f"expected a whole number: {option.help}"
+        raise InvalidValue(f"{option.spelled} is {text!r:.60}; {wanted}") from None
 
 
 def _number(option: Option, typed: Any) -> Any:
@@ -124,7 +138,7 @@ def _number_word(option: Option) -> str:
     """What the help writes behind an option that is a number."""
     if option.is_count:
         return "<count>"
-    return "<number>" if option.unit in ("1", OWN_UNIT) else WITH_UNIT
+    return "<number>" if option.unit == "1" else WITH_UNIT
 
 
 def _switch(name: str, text: str) -> inspect.Parameter:
@@ -193,7 +207,7 @@ def run_command(spec: CommandSpec, options: Any, json: bool, strict: bool) -> No
         from ..report.figures.draw import save
 
         save(figure, path)
-    answer(result, options.to_dict(), json, strict)
+    answer(result, (result.asked or options).to_dict(), json, strict)
 
 
 def _with_places(options: Any) -> Any:

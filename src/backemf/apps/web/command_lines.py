@@ -193,7 +193,7 @@ def form_fields(command: str) -> list[dict[str, Any]]:
     for key in row.options.split():
         option = _option_of(row.kind, key)
         kind = "choice" if option.choices is not None and key not in TEXTS else "text"
-        kind = "number" if option.is_number else kind
+        kind = "number" if option.is_number and option.unit != OWN_UNIT else kind
         kind = "flag" if option.annotation == "bool" else kind
         default = None if option.default is None else str(option.default)
         more = {"choices": choices_of(row.kind, key), "default": default, "spelled": option.spelled}
