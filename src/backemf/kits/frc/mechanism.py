@@ -535,8 +535,8 @@ class MechanismModel:
         """The weighted sum of squares; infinite where gains run away."""
         total = 0.0
         for k in range(len(self.segments)):
-            r = self.scaled_measurement(k) - self.scaled_prediction(x, k)
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
+                r = self.scaled_measurement(k) - self.scaled_prediction(x, k)
                 total += float(np.sum(weights[k] * r * r))
         total += sum((weight * (float(x[j]) - value)) ** 2 for j, (value, weight) in self.priors.items())
         return total if math.isfinite(total) else math.inf
