@@ -51,18 +51,7 @@ FOLDER = "/"
 FIGURE = "*"
 """`writes=FIGURE`: a place for a picture or a page."""
 OWN_UNIT = "rad/s | m/s | rad | m"
-"""`unit=OWN_UNIT`: a number alone is in a unit that another option says; it may be typed with one of these."""
-
-
-class TypedNumber(float):
-    """A number of an option with OWN_UNIT in SI, and its text, for it was typed with a unit."""
-
-    def __new__(cls, value: float, text: str) -> Self:
-        made = super().__new__(cls, value)
-        made.text = text
-        return made
-
-    text: str
+"""`unit=OWN_UNIT`: a number alone is in a unit that another option says; or it has one of these."""
 
 
 class Scope(NamedTuple):

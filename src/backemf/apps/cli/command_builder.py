@@ -14,18 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from ...bounds import outside
-from ...options import (
-    FIGURE,
-    FOLDER,
-    HIDDEN,
-    OWN_UNIT,
-    Answer,
-    CommandSpec,
-    Option,
-    Terminal,
-    TypedNumber,
-    options_of,
-)
+from ...options import FIGURE, FOLDER, HIDDEN, OWN_UNIT, Answer, CommandSpec, Option, Terminal, options_of
 from .terminal import answer, at_terminal, drawable, inside, keep, making, parse_place
 
 TYPES: dict[str, Any] = {
@@ -40,7 +29,8 @@ TYPES: dict[str, Any] = {
 stand behind them."""
 WITH_UNIT = "<number[unit]>"
 UNITS_HELP = (
-    "A number alone is in the unit in brackets; another may stand behind it, as in 4.8V or '15 kg cm'."
+    "A number alone is in the unit in brackets, or in SI; another may stand behind it, as in 4.8V or"
+    " '15 kg cm'."
 )
 
 
@@ -85,13 +75,13 @@ def number_of(option: Option, text: str) -> float:
         BackemfError: it is none, or its unit is of another kind.
     """
     from ...errors import InvalidValue
-    from ...units import has_unit, si
+    from ...units import NumberWithUnit, has_unit, si
 
     if not option.is_count:
         own = option.unit == OWN_UNIT
         unit = "1" if option.unit is None or (own and not has_unit(text)) else option.unit
         number = si(text, unit, option.spelled)
-        return TypedNumber(number, text) if unit == OWN_UNIT else number
+        return NumberWithUnit(number, text) if unit == OWN_UNIT else number
     try:
         return int(text)
     except ValueError:
@@ -231,14 +221,17 @@ class Verb(TyperCommand):
 
     def describe(self) -> Verb:
         """This command with every help text whole."""
-        known = getattr(self.callback, "__dict__", {})
-        for one in options_of(known["options"]) if "options" in known else ():
+        for one in self._options():
             for param in self.params:
                 if param.name == _name(one):
                     param.help = one.text  # type: ignore[attr-defined]  # of an argument or an option
         return self
 
+    def _options(self) -> tuple[Option, ...]:
+        kind = getattr(self.callback, "options", None)
+        return () if kind is None else options_of(kind)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        if any(getattr(param, "metavar", None) == WITH_UNIT for param in self.params):
+        if any(one.unit not in (None, "1") for one in self._options()):
             self.epilog = UNITS_HELP
         super(Verb, self.describe()).format_help(ctx, formatter)

@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import MissingValue, UnknownName
 from ...logs.recording import MUST_TELL, Channel, Recording
 from .characterization import UNITS
-from .sysid_json import SPELLED
+from .sysid_json import SHORT
 from .wpilog import unit_of
 
 _ANGLES, _LENGTHS = ("radians", "degrees", "rotations"), ("meters", "feet", "inches")
@@ -58,9 +58,9 @@ class OpenSignal(NamedTuple):
 def unit_named(text: str) -> str:
     """The unit of gains that a person means: rotations by "rot", "Revolutions" or "rpm"."""
     unit = unit_of(text).partition("/")[0]
-    if unit not in SPELLED.values():
+    if unit not in SHORT.values():
         raise UnknownName("unit", text.strip(), UNITS)
-    return next(name for name, short in SPELLED.items() if short == unit)
+    return next(name for name, short in SHORT.items() if short == unit)
 
 
 def guess_kind(name: str) -> str:
@@ -168,7 +168,7 @@ def with_units(runs: Sequence[Recording], units: str | None, mechanism: str) -> 
         s.signal == "velocity" and max(-s.low, s.high) > FASTEST for s in unknown
     )
     per = per or ("min" if swift or _per_minute(runs) else "s")
-    spelled = {"position": SPELLED[name], "velocity": f"{SPELLED[name]}/{per}"}
+    spelled = {"position": SHORT[name], "velocity": f"{SHORT[name]}/{per}"}
     note = f"in {name}{' and velocity per minute' if per == 'min' else ''}, as told"
 
     def with_unit(c: Channel) -> Channel:
