@@ -479,7 +479,7 @@ def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_inpu
     assert titles[1].startswith("measured less predicted, rms 0.00")
     assert titles[-2].startswith("settling step: kP")
     assert "settles in 0.7" in titles[-2]
-    assert "friction holds it off" in titles[-4]
+    assert "friction holds it 0." in titles[-4]
     assert (
         len(figure_of(characterize(noisy()[2:], "simple")).panels) == 5
     )  # nothing is determined, so there is no line and no loop to show

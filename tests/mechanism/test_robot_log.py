@@ -8,6 +8,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,17 +20,20 @@ from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.commands import (
     CHARACTERIZE,
+    CharacterizeOptions,
     CharacterizeWords,
     _ask_mechanism as asked_name,
     characterize as run_command,
 )
 from backemf.kits.frc.demo_robot import mechanisms, write_robot_log
-from backemf.kits.frc.loop_gains import position_gains, settling_time, step_response
+from backemf.kits.frc.figures import step_panels
+from backemf.kits.frc.loop_gains import loops_of, position_gains, simulate_step, step_response
 from backemf.kits.frc.mechanism_constants import constants, physics
 from backemf.kits.frc.trials import TESTS, make_run
 from backemf.kits.frc.wpilog_runs import mechanism_logs
 from backemf.kits.frc.wpilog_units import OpenSignal, UnitNotStated, likely_unit
 from backemf.logs.recording import ReadError
+from backemf.tables import number
 
 from ..cli.runner import runner
 from .test_characterize import WEAK, codes, record, recorded
@@ -203,15 +207,25 @@ def test_what_is_asked_of_the_regulator(robot):
 
 def test_a_slow_position_loop_is_pointed_out_with_a_remedy_that_works(robot):
     logs = mechanism_logs(str(robot), name="arm")
-    slow = characterize(logs, "arm", units="rotations")
+    slow, quick = (characterize(logs, "arm", units="rotations", max_error=e) for e in (0.5, 0.1))
     (said,) = [f for f in slow.findings if f.code == "slow_loop"]
-    assert said.text == "the position loop takes 5 s to come within 2 %, before friction and limits."
-    assert said.remedy.startswith("--max-error 0.1 [rot] makes it 0.5")
-    quick = characterize(logs, "arm", units="rotations", max_error=0.1)
+    assert said.text == "the position loop takes 4.8 s to come within 2 % of a step of 0.443 rot."
+    reached = quick.feedback["position"].settles
+    assert said.remedy.startswith(f"--max-error 0.1 [rot] makes it {reached:.2g} s; or ask for a time")
     assert "slow_loop" not in codes(quick)
-    assert quick.feedback["position"].settles < 1.0 < slow.feedback["position"].settles
+    assert reached < 1.0 < slow.feedback["position"].settles == said.numbers["time"]
+    never = characterize(logs, "arm", units="rotations")
+    assert "of a step of 0.88 rot: it has not settled after 8 s." in str(never.findings)
     wheel = characterize(mechanism_logs(str(robot)), "flywheel", name="flywheel")
     assert set(wheel.feedback) == {"velocity"}
+
+
+def settling_by_poles(kV, kA, kP, kD):
+    """Until kA p'' + (kV + kD) p' + kP p = kP stays within 2 %: without friction, delay or limit."""
+    a, b = np.roots([kA, kV + kD, kP]).astype(complex)
+    t = np.linspace(0.0, -10.0 / max(a.real, b.real), 40001)
+    off = np.abs((b * np.exp(a * t) - a * np.exp(b * t)) / (b - a))
+    return float(t[np.flatnonzero(off > 0.02)[-1]])
 
 
 @pytest.mark.parametrize(
@@ -222,13 +236,51 @@ def test_a_slow_position_loop_is_pointed_out_with_a_remedy_that_works(robot):
         pytest.param((0.0, 0.3, 5.0, 1.0), marks=pytest.mark.proof),
     ],
 )
-def test_the_settling_time_is_that_of_the_simulated_loop(gains):
+def test_a_simulated_step_settles_as_its_poles_say(gains):
     kV, kA, kP, kD = gains
-    loop = position_gains(3.0, 0.3, period=1e-4)
-    loop = type(loop)(**{**vars(loop), "volts_per_error": kP, "volts_per_rate": kD})
-    run = step_response(loop, kS=0.0, kV=kV, kA=kA, limit=1e6, duration=4.0 if kD == 2.5 else 6.0)
-    # the loop runs every 0.1 ms, and its poles are looked at every 400th of their time
-    assert settling_time(kV, kA, kP, kD) == pytest.approx(run.settling_time, rel=0.01)
+    loop = replace(position_gains(3.0, 0.3, period=1e-3), volts_per_error=kP, volts_per_rate=kD, step=1.0)
+    run = simulate_step(loop, {"kS": 0.0, "kV": kV, "kA": kA}, 1e6)
+    # the loop runs every millisecond, which delays it by half of one
+    assert run.settling_time == pytest.approx(settling_by_poles(*gains), rel=0.01)
+
+
+def test_one_settling_time_is_in_text_finding_picture_and_json(robot):
+    """Simulated with friction and the limit of the input, of the step that is said."""
+    logs = mechanism_logs(str(robot), name="arm")
+    arm = characterize(logs, "arm", units="degrees", settling_time=0.5, step=90.0, max_error=0.1)
+    known = {name: arm.gains[name].value for name in ("kS", "kV", "kA", "kG")}
+    titles = [panel.title for panel in step_panels(arm)]
+    told = " ".join(str(arm).split())
+    for name, loop in arm.feedback.items():
+        run = step_response(loop, **known, step=loop.step, limit=12.0, duration=4.0)
+        (title,) = [title for title in titles if title.startswith(f"{name} step")]
+        if loop.settles is None:
+            off = abs(loop.step - run.position[-1])
+            assert loop.note == f"friction holds it {off:.2g} deg off" != ""
+            assert off == pytest.approx(known["kS"] / loop.volts_per_error, rel=0.02)
+            assert title.endswith(loop.note)
+            assert f"Friction holds it {off:.2g} deg off." in told
+        else:
+            assert loop.settles == pytest.approx(run.settling_time)
+            assert title.endswith(f"settles in {loop.settles:.2g} s")
+            assert f"comes within 2 % in {number(loop.settles, 2)} s" in told
+    (said,) = [f for f in arm.findings if f.code == "slow_loop"]
+    assert said.text.endswith(f"a step of 0.1 deg: {arm.feedback['position'].note}.")
+    settling = arm.feedback["settling"]
+    assert settling.settles > 0.5
+    assert settling.note == "the limit of the input does not allow 0.5 s"
+    assert "10.1899" not in told
+
+
+def test_a_step_is_half_of_what_the_input_reaches_and_no_longer_than_its_error():
+    gains = {"kS": 0.0, "kV": 2.0, "kA": 0.2, "kG": 1.0}
+    loops = loops_of(gains, CharacterizeOptions(max_error=0.05), ("m", "V"), 12.0)
+    assert loops["position"].step == 0.05  # 0.5 * 12 V would be further
+    assert loops["velocity"].step == pytest.approx(0.5 * (12.0 - 1.0) / 2.0)
+    heavy = loops_of(gains | {"kV": 0.0}, CharacterizeOptions(), ("m", "A"), 12.0)
+    assert heavy["velocity"].step == pytest.approx(0.5 * (12.0 - 1.0) / 0.2)  # in a second
+    far = loops_of(gains, CharacterizeOptions(max_error=10.0), ("m", "V"), 12.0)["position"]
+    assert far.step == pytest.approx(min(0.5 * 12.0 / far.volts_per_error, 10.0))
 
 
 def test_what_is_printed_fits_a_terminal_and_reads_as_sentences(robot):

@@ -228,7 +228,7 @@ def _one_motion(
     if mechanism == "flywheel":  # which has no position to hold
         loops.pop("position", None)
     if mechanism in ("arm", "elevator") and "position" in loops:
-        findings += slow_loop(loops["position"], known, options, short)
+        findings += slow_loop(loops["position"], known, options, (short, effort))
     return Characterization(
         mechanism=mechanism,
         control=options.control,
