@@ -32,6 +32,7 @@ from backemf.kits.frc.mechanism_constants import constants, physics
 from backemf.kits.frc.trials import TESTS, make_run
 from backemf.kits.frc.wpilog_runs import mechanism_logs
 from backemf.kits.frc.wpilog_units import OpenSignal, UnitNotStated, likely_unit
+from backemf.logs.read import read
 from backemf.logs.recording import ReadError
 from backemf.tables import number
 
@@ -517,6 +518,19 @@ def test_a_step_is_typed_with_the_unit_of_what_settles(robot):
         run(robot, *settle, "--step", "60rpm")
     with pytest.raises(BackemfError, match="--max-error is '50mm', which is not an angle"):
         run(robot, *known, "--max-error", "50mm")
+
+
+def test_what_a_log_proposes_is_understood(robot, tmp_path):
+    """The mappings that are written for signals without a unit can be given back as they are."""
+    bare = str(without_units(robot, tmp_path / "bare.wpilog"))
+    with pytest.raises(ReadError, match="by its numbers rotations are likely") as caught:
+        read(bare)
+    proposed = re.findall(r"write (\w+=[\w-]+\[[^]]+\])", str(caught.value))
+    assert proposed == ["position=position-motor-arm[rotations]", "velocity=velocity-motor-arm[rotations/s]"]
+    mapped, stated = mechanism_logs(bare, name="arm", map=proposed), mechanism_logs(str(robot), name="arm")
+    for log, whole in zip(mapped, stated, strict=True):
+        for signal in ("position", "velocity"):
+            np.testing.assert_allclose(log[signal], whole[signal], rtol=1e-12)
 
 
 def test_a_mapping_adds_to_what_was_recognised(robot, tmp_path):

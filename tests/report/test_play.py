@@ -358,7 +358,7 @@ def test_an_answer_goes_when_what_it_is_of_moves(look):
 
 
 def test_the_limit_is_drawn_over_the_motion_that_keeps_to_it(look):
-    """At the start of the lesson they are one line: the last one is seen, and the other between its dashes."""
+    """At the start of the lesson they are one line: the last is seen, and the other between its dashes."""
     curves = look("ratio").locator(".play svg").last.locator("path.curve")
     assert curves.evaluate_all("(all) => all.map((c) => c.getAttribute('class'))") == [
         "curve c0",
