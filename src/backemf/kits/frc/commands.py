@@ -155,7 +155,7 @@ class CharacterizeWords(CharacterizeOptions):
     )
     drum_diameter: float | None = option(
         default=None,
-        help="Pitch diameter of the drum or sprocket that lifts an elevator [m]: for the same.",
+        help="Pitch diameter of the drum or sprocket that lifts an elevator [m]: as --wheel-diameter.",
         least=1e-4,
         unit="m",
     )

@@ -5,7 +5,7 @@ import {panel} from "./chart.js";
 import {mapTable, toldMap} from "./columns.js";
 import {fill, fresh, h, later, number, size, unit, words} from "./dom.js";
 import {followed, gains as loopGains} from "./loop.js";
-import {asking, button, card, command, copying, dropzone, ended, field, findings, history, inApp, point, proposing, select, sentence, table, trouble, watch} from "./parts.js";
+import {asking, button, card, command, copying, dropzone, ended, field, findings, heading, history, inApp, point, proposing, select, sentence, table, trouble, watch} from "./parts.js";
 
 const GUESS = [["flywheel", /fly|shoot|roller|intake/i], ["elevator", /elev|lift|climb/i], ["arm", /arm|pivot|wrist|elbow/i], ["drivetrain", /drive|swerve|chassis/i]];
 const TITLES = {simple: "simple motor", java: "Java", "c++": "C++", python: "Python"};
@@ -17,7 +17,7 @@ const GROUPS = [
 ];
 const ASIDE = ["name", "map", "curves"];
 const UNITS = ["radians", "degrees", "rotations", "meters", "feet", "inches"];
-const label = (name) => LABELS[name] ?? sentence(words(name)).replace(/\.$/, "");
+const label = (name) => LABELS[name] ?? heading(name);
 
 export async function screen(main, project, offered) {
   const form = {use: [], map: {}, unitsOf: {}, constants: "java", ...project.form};
@@ -256,7 +256,7 @@ function loop(answer, name, f, short, use) {
   };
   const sliders = [...(moving ? [] : [["max_error", "Position error worth the effort", short]]), ["max_velocity_error", "Velocity error worth the effort", `${short}/s`], ["max_effort", "Effort", effort]];
   draw();
-  return h("div", {class: "loop"}, h("h4", {}, `${sentence(words(name)).replace(".", "")} loop`), free ? sliders.map(one) : null, text,
+  return h("div", {class: "loop"}, h("h4", {}, `${heading(name)} loop`), free ? sliders.map(one) : null, text,
     free ? button("Use these weights", () => use(Object.fromEntries(sliders.map(([key]) => [key, String(weights[key])]))), "small") : null, place);
 }
 
