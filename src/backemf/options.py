@@ -50,8 +50,8 @@ FOLDER = "/"
 """`writes=FOLDER`: a place that is a folder, or that the command looks at itself."""
 FIGURE = "*"
 """`writes=FIGURE`: a place for a picture or a page."""
-OWN_UNIT = "own"
-"""`unit=OWN_UNIT`: a number in a unit that another option says, and so without one of its own."""
+OWN_UNIT = "rad/s | m/s | rad | m"
+"""`unit=OWN_UNIT`: a number alone is in a unit that another option says; or it has one of these."""
 
 
 class Scope(NamedTuple):
@@ -434,6 +434,8 @@ class Answer:
     written: Sequence[Path | None] = ()
     figures: Mapping[Path, Any] = dataclasses.field(default_factory=dict)
     """To be drawn, by the file they go to."""
+    asked: Options | None = None
+    """What was asked, where reading made more of it: numbers in the unit of a file."""
     beside: Callable[[], str] | None = None
     """What people are told on stderr; the text is a file then, printed as it is."""
     problem: str = ""

@@ -200,6 +200,17 @@ def si(text: str, unit: str, entry: str) -> float:
     return _to_si(value, spelled, kinds[-1], text, entry)
 
 
+class NumberWithUnit(float):
+    """A number in SI, and its text, where another option says in which unit one alone is."""
+
+    def __new__(cls, value: float, text: str) -> NumberWithUnit:
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
+
+    text: str
+
+
 def rounding(text: str) -> float:
     """Half a unit of the last digit of a number as it is typed: 0.05 of "0.1", 0.005 of "0.10"."""
     match = _SINGLE.fullmatch(_plain(text))

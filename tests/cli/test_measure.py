@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from backemf.analysis.measure import READINGS
+from backemf.apps.cli.command_builder import UNITS_HELP
 from backemf.apps.cli.main import app
 from backemf.apps.cli.measure_commands import app as measure_app
 from backemf.errors import BackemfError
@@ -27,6 +28,16 @@ VI = ("--current", "0.6,1.2,1.8,2.4", "--voltage", "1.25,2.46,3.7,5.15")
 def test_every_reading_of_python_is_a_command():
     group: Any = typer.main.get_command(measure_app)
     assert set(group.commands) == {*READINGS, "constants"}
+
+
+READ = [*(f"measure {name}" for name in READINGS), *map("convert {}".format, ("gain", "servo", "gains"))]
+READ += ["convert isaac", "convert constants", "characterize"]
+
+
+@pytest.mark.parametrize("words", READ)
+def test_help_says_what_a_number_alone_is(words):
+    said = " ".join(invoked(app, *words.split(), "--help").split())
+    assert said.endswith(UNITS_HELP)
 
 
 def test_a_number_is_printed_with_error_interval_assumption_and_remedy():

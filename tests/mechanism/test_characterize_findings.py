@@ -54,6 +54,19 @@ def test_inverted_position_and_units_that_disagree():
     assert measured["kV"] == pytest.approx(1.5, rel=0.01)
 
 
+@pytest.mark.parametrize("seed", [0, 5, 10])
+def test_steps_alone_determine_nothing_of_an_elevator_and_break_nothing(seed):
+    """Whatever their noise: parts that say nothing, and gains that run away on the way, are no numbers."""
+    rng, runs = np.random.default_rng(seed), []
+    for test, volts in (("dynamic-forward", 5.0), ("dynamic-reverse", -4.0)):
+        how = {"dt": 0.01, "T": 1.2, "step": abs(volts), "noise": (2e-3, 2e-4), "rng": rng}
+        t, _, p, v = record(test, (0.15, 8.0, 0.25), (0.35, 0.0, 0.0), **how)
+        runs.append(make_run(test, t, np.full_like(t, volts), p, v))
+    measured = characterize(runs, "elevator")
+    assert all(gain.value is None for gain in measured.gains.values())
+    assert "not_determined" in codes(measured)
+
+
 def test_a_test_that_hardly_moves_is_left_out_and_named():
     runs = noisy()
     idle = make_run("quasistatic-forward", *record("quasistatic-forward", WEAK, slow=0.05, T=3.0, dt=0.01))
@@ -466,7 +479,7 @@ def test_the_plot_shows_every_run_with_its_residual_and_every_step_with_its_inpu
     assert titles[1].startswith("measured less predicted, rms 0.00")
     assert titles[-2].startswith("settling step: kP")
     assert "settles in 0.7" in titles[-2]
-    assert "friction holds it off" in titles[-4]
+    assert "friction holds it 0." in titles[-4]
     assert (
         len(figure_of(characterize(noisy()[2:], "simple")).panels) == 5
     )  # nothing is determined, so there is no line and no loop to show

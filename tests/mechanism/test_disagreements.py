@@ -98,6 +98,17 @@ def test_beginnings_of_steps_that_say_something_else(seed):
     assert narrow.high / narrow.low < 1.05
 
 
+def test_a_ramp_alone_speaks_of_no_fast_test():
+    """It sinks a little before the ramp lifts it: that alone tells its friction from its weight."""
+    sinks = {"dt": 0.01, "T": 6.0, "slow": 0.5, "noise": (2e-3, 2e-4), "rng": np.random.default_rng(0)}
+    run = make_run(TESTS[0], *record(TESTS[0], (0.15, 8.0, 0.25), (0.35, 0.0, 0.0), **sinks))
+    said = told(characterize([run], "elevator"), "rests_on_model")
+    assert said.text == (
+        "kS and kG are told apart only by how it moves the other way before the ramp takes it along."
+    )
+    assert said.remedy == "add quasistatic-reverse"
+
+
 @pytest.mark.parametrize("sag", [1.0, 0.96])
 def test_a_weight_that_only_a_fast_test_tells_from_friction(sag):
     """One slow test up, one fast test down, whose voltage is 4 % less than logged: kS is off by half of
@@ -110,6 +121,7 @@ def test_a_weight_that_only_a_fast_test_tells_from_friction(sag):
     assert holds(measured, kS=0.3, kG=0.5) == {"kS": True, "kG": True}
     said = told(measured, "rests_on_model")
     assert said.remedy == "add quasistatic-reverse"
+    assert "comparing slow tests one way with fast ones the other way" in said.text
     all_ = characterize(recorded(TRUTH, ELEVATOR, **how()), "elevator")
     assert "rests_on_model" not in codes(all_)
     assert all_.gains["kS"].high - all_.gains["kS"].low < 0.015

@@ -15,6 +15,7 @@ from backemf.kits.frc.loop_gains import (
     feedforward_step,
     position_gains,
     settle,
+    simulate_step,
     step_response,
     velocity_gains,
 )
@@ -87,9 +88,10 @@ def test_settling_design_counts_as_its_controller_does():
 
 def test_settling_design_says_what_stops_it():
     design = settle(kV, kA, time=0.05, step=5.0)
-    assert "the limit of the input allows" in design.note
+    assert design.note == "the limit of the input does not allow 0.05 s"
     assert step_response(design, kS=0.0, kV=kV, kA=kA, step=5.0, duration=6).saturated == 0
-    assert "the delay allows" in settle(kV, kA, time=0.05, step=0.01, delay=0.1).note
+    late = settle(kV, kA, time=0.05, step=0.01, delay=0.1)
+    assert late.note == "the delay does not allow 0.05 s"
 
 
 def test_step_response_shows_friction_delay_and_limit():
@@ -138,9 +140,41 @@ def test_feedforward_for_one_period_reaches_the_next_velocity():
 
 
 LOOP = """
-const answer = (g) => [gains('velocity', ...g.loop), gains('position', ...g.loop),
-  step('position', g.K, ...g.step), step('velocity', g.K, ...g.step)];
+const answer = (g) => g.followed ? g.followed.map((one) => followed(...one)) : [gains('velocity', ...g.loop),
+  gains('position', ...g.loop), step('position', g.K, ...g.step), step('velocity', g.K, ...g.step)];
 """
+
+
+def page_script():
+    script = (ROOT / "src/backemf/apps/web/static/loop.js").read_text(encoding="utf-8")
+    return script.replace("export function", "function") + LOOP
+
+
+def test_the_pages_settling_times_are_those_of_the_library():
+    """Of a step that settles, of one that friction holds off, of one that takes long, of a velocity's, and of
+    one that is pushed against friction: each is followed alike, and says the same."""
+    mechanism = {"kS": 0.2, "kV": 3.06, "kA": 0.327, "kG": 0.4}
+    made = settle(3.06, 0.327, time=0.5, step=0.3, kS=0.2)
+    weighed = [(0.1, 0.3), (1.0, 0.3), (4.0, 3.0)]
+    loops = [replace(position_gains(3.06, 0.327, max_position_error=e), step=s) for e, s in weighed]
+    loops += [replace(velocity_gains(3.06, 0.327), step=1.2), made]
+    rows = [
+        [
+            f.loop,
+            [f.volts_per_error, f.volts_per_rate],
+            mechanism,
+            {"target": f.step, "limit": 12.0, **vars(f)},
+        ]
+        for f in loops
+    ]
+    told = []
+    for feedback, there in zip(loops, node(page_script(), {"followed": rows}), strict=True):
+        here = simulate_step(feedback, mechanism, 12.0)
+        assert there["time"][-1] == pytest.approx(here.time[-1])
+        assert (there["settles"] or math.inf) == pytest.approx(here.settling_time, abs=1e-9)
+        settles = math.isfinite(here.settling_time)
+        told.append("settles" if settles else "held" if there["held"] else "slow")
+    assert told == ["settles", "held", "slow", "settles", "settles"]
 
 
 @pytest.mark.parametrize(
@@ -149,15 +183,13 @@ const answer = (g) => [gains('velocity', ...g.loop), gains('position', ...g.loop
 )
 def test_the_pages_sliders_give_the_same_loop(kV, kA, period, delay):
     """The regulator and its step as the app's page computes them, in node, against the library's."""
-    script = (ROOT / "src/backemf/apps/web/static/loop.js").read_text(encoding="utf-8")
-    script = script.replace("export function", "function") + LOOP
-    weights = {"error": 0.3, "velocityError": 2.0, "effort": 7.0}
+    weights = {"max_error": 0.3, "max_velocity_error": 2.0, "max_effort": 7.0}
     clock = {"period": period, "delay": delay}
     how = {**clock, "limit": 12.0, "target": 0.5, "duration": 1.0}
     mechanism = {"kS": 0.2, "kV": kV, "kA": kA, "kG": 0.4}
     K = [20.0, 1.5]
     given = {"loop": [{"kV": kV, "kA": kA}, weights, clock], "K": K, "step": [mechanism, how]}
-    velocity, position, *steps = node(script, given)
+    velocity, position, *steps = node(page_script(), given)
     told = {"max_effort": 7.0, **clock}
     wanted = velocity_gains(kV, kA, max_error=2.0, **told)
     assert velocity[0] == pytest.approx(wanted.volts_per_error, rel=1e-6)

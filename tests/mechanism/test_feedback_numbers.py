@@ -79,15 +79,14 @@ def test_a_velocity_settles_in_four_time_constants_within_limit_and_delay(kS):
     # at the start it pushes with kS + (kV + K) step, at most 0.99 of the limit
     held = settle(kV, kA, time=0.1, step=2.0, limit=10.0, **how)
     assert kS + (kV + held.volts_per_error) * 2.0 == pytest.approx(9.9)
-    slower = 4 * kA / (kV + held.volts_per_error)
-    assert held.note == f"the limit of the input allows {slower:.3g} s, not 0.1 s"
-    assert held.design == "settles 2 in 0.1 s within 10"
+    assert held.note == "the limit of the input does not allow 0.1 s"
+    assert held.design == "made to settle 2 in 0.1 s within 10"
     # half of one over the lag: the delay, and half a period
     late = settle(kV, kA, time=0.02, step=0.01, **how | {"delay": 0.03})
     assert late.volts_per_error == pytest.approx(kA * 0.5 / 0.04 - kV)
-    assert late.note == "the delay allows 0.32 s, not 0.02 s"
+    assert late.note == "the delay does not allow 0.02 s"
     alone = settle(kV, kA, time=0.5, step=1.0, **how)
-    assert (alone.volts_per_error, alone.note) == (0.0, "it settles in 0.4 s by itself")
+    assert (alone.volts_per_error, alone.note) == (0.0, "it settles as fast by itself")
     with pytest.raises(
         InvalidValue, match=f"a velocity of 4 needs {kS + 12:.3g}; the input is limited to 12"
     ):
@@ -105,10 +104,10 @@ def test_a_position_settles_with_two_equal_poles_within_limit_and_delay(kS):
     assert kS + 0.2 * held.volts_per_error == pytest.approx(9.9)
     w = math.sqrt(held.volts_per_error / kA)
     assert held.volts_per_rate == pytest.approx(2 * kA * w - kV)
-    assert held.note == f"the limit of the input allows {5.83 / w:.3g} s, not 0.1 s"
+    assert held.note == "the limit of the input does not allow 0.1 s"
     late = settle(kV, kA, time=0.05, step=0.01, **how | {"delay": 0.01})
     assert late.volts_per_error == pytest.approx(kA * (0.3 / 0.02) ** 2)
-    assert late.note == f"the delay allows {5.83 * 0.02 / 0.3:.3g} s, not 0.05 s"
+    assert late.note == "the delay does not allow 0.05 s"
     with pytest.raises(InvalidValue, match="period is 0"):
         settle(kV, kA, time=0.5, step=1.0, period=0.0)
 
@@ -124,11 +123,11 @@ def test_a_mechanism_that_damps_itself_gets_no_rate_gain():
     assert (enough.volts_per_rate, enough.note) == (0.0, "")
     held = settle(kV, kA, time=2.0, step=5.0, limit=10.0, kS=1.2)
     assert 1.2 + 5.0 * held.volts_per_error == pytest.approx(9.9)
-    slower = 4 / slow_pole(held.volts_per_error)
-    assert held.note == f"the limit of the input allows {slower:.3g} s, not 2 s"
+    assert slow_pole(held.volts_per_error) < 4 / 2.0
+    assert held.note == "the limit of the input does not allow 2 s"
     late = settle(kV, kA, time=2.0, step=0.1, delay=0.29)  # half a period later: 0.3 / 0.3 = 1 /s
     assert slow_pole(late.volts_per_error) == pytest.approx(1.0)
-    assert late.note == "the delay allows 4 s, not 2 s"
+    assert late.note == "the delay does not allow 2 s"
     # critically damped at most: K_0 = kV^2 / (4 kA) = 7.5, although the limit allows 7.48 of it
     own = settle(kV, kA, time=0.5, step=11.88 / 7.48)
     assert own.volts_per_error == pytest.approx(7.48)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from backemf.apps.cli.command_builder import from_data
 from backemf.datasheets.parts import sheet
 from backemf.errors import BackemfError, InvalidValue, MissingValue
 from backemf.kits.frc.characterization import Characterization, FeedforwardGain
-from backemf.kits.frc.commands import CHARACTERIZE
+from backemf.kits.frc.commands import CHARACTERIZE, CharacterizeWords
 from backemf.kits.frc.mechanism_constants import physics, theoretical
-from backemf.kits.frc.trials import TESTS
+from backemf.kits.frc.trials import TESTS, make_run, roll
 from backemf.kits.frc.wpilog import write_wpilog
 from backemf.physics.motor import Motor
 
@@ -141,8 +144,8 @@ def test_gains_to_expect(units):
 
 @pytest.fixture(scope="module")
 def elevator(tmp_path_factory):
-    """Tests of an elevator of 12 kg on a drum of 44.5 mm behind a NEO and 9:1, as a WPILOG in metres and as
-    SysId's JSON in inches, whose encoder counts turns of the drum."""
+    """Tests of an elevator of 12 kg on a drum of 44.5 mm behind a NEO and 9:1, as a WPILOG in metres, as
+    SysId's JSON in inches, whose encoder counts turns of the drum, and as a WPILOG in such turns."""
     folder, neo = tmp_path_factory.mktemp("elevator"), sheet("neo").actuator(control="voltage").motor
     radius, force = 0.5 * 0.0445, neo.torque_constant * 9.0 / (0.5 * 0.0445)  # of an ampere at the drum [N]
     kV, kA = neo.torque_constant * 9.0 / radius, neo.resistance * 12.0 / force
@@ -164,7 +167,18 @@ def elevator(tmp_path_factory):
         turns = 0.0254 * inches
         content[key] = [list(row) for row in zip(t, u, p / turns, v / turns, strict=True)]
     (folder / "lift.json").write_text(json.dumps(content))
-    return write_wpilog(folder / "lift.wpilog", logged), folder / "lift.json"
+    turning = {
+        name: (
+            kind,
+            unit.replace("Meter", "Rotation"),
+            [(t, x if type(x) is str else x / turns) for t, x in rows],
+        )
+        for name, (kind, unit, rows) in logged.items()
+    } | {"voltage-m-lift": logged["voltage-m-lift"]}
+    metres, rotations = (
+        write_wpilog(folder / f"{n}.wpilog", x) for n, x in (("m", logged), ("rot", turning))
+    )
+    return metres, folder / "lift.json", rotations
 
 
 BEHIND = ("--mechanism", "elevator", "--motor", "neo", "--ratio", "9", "--json")
@@ -177,6 +191,7 @@ BEHIND = ("--mechanism", "elevator", "--motor", "neo", "--ratio", "9", "--json")
         (("--drum-diameter", "0.0445"), 0),
         (("--wheel-diameter", "1.751968504in"), 0),
         ((), 1),
+        (("--drum-diameter", "44.5 mm"), 2),
     ],
 )
 def test_a_mass_follows_from_the_diameter_that_is_told_or_that_the_file_tells(elevator, words, of_file):
@@ -186,6 +201,63 @@ def test_a_mass_follows_from_the_diameter_that_is_told_or_that_the_file_tells(el
     assert back["inertia"] == pytest.approx(12.0, rel=5e-3)  # what a fit of its samples leaves
     assert back["units"]["inertia"] == "kg"
     assert back["plausible"][0] < 12.0 < back["plausible"][1]
+
+
+@pytest.mark.parametrize("of_file", [0, 2])
+def test_gains_of_a_log_in_rotations_are_in_metres_with_the_drum_and_pasted_as_such(elevator, of_file):
+    """With and without a motor, in any unit of length, and typed for C++, whose class takes metres."""
+    run, words = runner(from_data(CHARACTERIZE, "characterize")), ("--mechanism", "elevator", "--json")
+    drum = ("--drum-diameter", "44.5mm") if of_file == 2 else ()
+    metres = json.loads(run(elevator[0], *words))["gains"]
+    asked = json.loads(run(elevator[of_file], *words, *drum, "--constants", "c++"))
+    for name, gain in asked["gains"].items():  # of one motion, in two units
+        assert (gain["value"], gain["unit"]) == (
+            pytest.approx(metres[name]["value"], rel=1e-6),
+            metres[name]["unit"],
+        )
+    assert "kFeedforward takes meters and meters per second" in asked["constants"]
+    assert re.search(r"ElevatorFeedforward\s+kFeedforward\{kS, kG, kV, kA\}", asked["constants"])
+    feet = json.loads(run(elevator[of_file], *words, *drum, "--units", "feet"))["gains"]
+    assert feet["kV"]["value"] == pytest.approx(0.3048 * metres["kV"]["value"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "words", [("--motor", "neo", "--ratio", "9"), ("--constants", "c++"), ("--units", "meters")]
+)
+def test_a_person_at_a_terminal_is_asked_for_the_drum_until_it_is_a_length(elevator, words):
+    from .test_robot_log import Person
+
+    given = dict(zip((word.lstrip("-") for word in words[::2]), words[1::2], strict=True))
+    given |= {"ratio": 9.0} if "ratio" in given else {}
+    person = Person("3 kg", "0.01 mm", "44.5mm")
+    options = CharacterizeWords(logs=[str(elevator[2])], mechanism="elevator", **given)
+    answer = CHARACTERIZE.run(options, person).content()
+    assert person.asked[0] == "How far does a turn take it? Diameter of its drum or wheel, such as 50mm"
+    assert person.asked[1].startswith("the diameter is '3 kg', which is not a length; expected a unit")
+    assert person.asked[2].startswith("drum_diameter is 1e-05; expected 0.0001 or more. How far")
+    assert answer["gains"]["kV"]["unit"] == "V/(m/s)"
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    with pytest.raises(MissingValue, match=r"give --drum-diameter 0\.05 for a drum of 50 mm"):
+        run(elevator[2], "--mechanism", "elevator", *words)
+
+
+def test_a_diameter_that_nothing_needs_is_refused(elevator):
+    run, drum = runner(from_data(CHARACTERIZE, "characterize")), ("--drum-diameter", "44.5mm")
+    with pytest.raises(InvalidValue, match=r"in a unit of length, where only --motor needs it; leave it out"):
+        run(elevator[0], "--mechanism", "elevator", *drum)
+    with pytest.raises(InvalidValue, match=r"the mechanism is arm, which turns; leave it out, or give"):
+        run(elevator[2], "--mechanism", "arm", *drum)
+
+
+def test_the_sides_of_a_drivetrain_roll_and_its_gyro_stays():
+    run = make_run("dynamic-forward", *np.ones((4, 20)).cumsum(axis=1), part="left", motion="rotary")
+    rolled = roll(run, 0.05)
+    assert rolled.motion == "linear"
+    np.testing.assert_allclose(rolled.velocity, 0.05 * run.velocity, rtol=1e-15)
+    np.testing.assert_allclose(rolled.position, 0.05 * run.position, rtol=1e-15)
+    np.testing.assert_array_equal(rolled.input, run.input)
+    gyro = replace(run, part="angular")
+    assert roll(gyro, 0.05) is gyro
 
 
 def test_a_diameter_is_asked_for_and_refused_where_there_is_none(elevator):

@@ -5,30 +5,36 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from backemf.apps.cli.command_builder import from_data
 from backemf.apps.web.uploads import stored_name
-from backemf.errors import InvalidValue, MissingValue, UnknownName
+from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.commands import (
     CHARACTERIZE,
+    CharacterizeOptions,
     CharacterizeWords,
     _ask_mechanism as asked_name,
     characterize as run_command,
 )
 from backemf.kits.frc.demo_robot import mechanisms, write_robot_log
-from backemf.kits.frc.loop_gains import position_gains, settling_time, step_response
+from backemf.kits.frc.figures import step_panels
+from backemf.kits.frc.loop_gains import loops_of, position_gains, simulate_step, step_response
 from backemf.kits.frc.mechanism_constants import constants, physics
 from backemf.kits.frc.trials import TESTS, make_run
 from backemf.kits.frc.wpilog_runs import mechanism_logs
 from backemf.kits.frc.wpilog_units import OpenSignal, UnitNotStated, likely_unit
+from backemf.logs.read import read
 from backemf.logs.recording import ReadError
+from backemf.tables import number
 
 from ..cli.runner import runner
 from .test_characterize import WEAK, codes, record, recorded
@@ -202,15 +208,25 @@ def test_what_is_asked_of_the_regulator(robot):
 
 def test_a_slow_position_loop_is_pointed_out_with_a_remedy_that_works(robot):
     logs = mechanism_logs(str(robot), name="arm")
-    slow = characterize(logs, "arm", units="rotations")
+    slow, quick = (characterize(logs, "arm", units="rotations", max_error=e) for e in (0.5, 0.1))
     (said,) = [f for f in slow.findings if f.code == "slow_loop"]
-    assert said.text == "the position loop takes 5 s to come within 2 %, before friction and limits."
-    assert said.remedy.startswith("--max-error 0.1 [rot] makes it 0.5")
-    quick = characterize(logs, "arm", units="rotations", max_error=0.1)
+    assert said.text == "the position loop takes 4.8 s to come within 2 % of a step of 0.443 rot."
+    reached = quick.feedback["position"].settles
+    assert said.remedy.startswith(f"--max-error 0.1 [rot] makes it {reached:.2g} s; or ask for a time")
     assert "slow_loop" not in codes(quick)
-    assert quick.feedback["position"].settles < 1.0 < slow.feedback["position"].settles
+    assert reached < 1.0 < slow.feedback["position"].settles == said.numbers["time"]
+    never = characterize(logs, "arm", units="rotations")
+    assert "of a step of 0.88 rot: it has not settled after 8 s." in str(never.findings)
     wheel = characterize(mechanism_logs(str(robot)), "flywheel", name="flywheel")
     assert set(wheel.feedback) == {"velocity"}
+
+
+def settling_by_poles(kV, kA, kP, kD):
+    """Until kA p'' + (kV + kD) p' + kP p = kP stays within 2 %: without friction, delay or limit."""
+    a, b = np.roots([kA, kV + kD, kP]).astype(complex)
+    t = np.linspace(0.0, -10.0 / max(a.real, b.real), 40001)
+    off = np.abs((b * np.exp(a * t) - a * np.exp(b * t)) / (b - a))
+    return float(t[np.flatnonzero(off > 0.02)[-1]])
 
 
 @pytest.mark.parametrize(
@@ -221,13 +237,51 @@ def test_a_slow_position_loop_is_pointed_out_with_a_remedy_that_works(robot):
         pytest.param((0.0, 0.3, 5.0, 1.0), marks=pytest.mark.proof),
     ],
 )
-def test_the_settling_time_is_that_of_the_simulated_loop(gains):
+def test_a_simulated_step_settles_as_its_poles_say(gains):
     kV, kA, kP, kD = gains
-    loop = position_gains(3.0, 0.3, period=1e-4)
-    loop = type(loop)(**{**vars(loop), "volts_per_error": kP, "volts_per_rate": kD})
-    run = step_response(loop, kS=0.0, kV=kV, kA=kA, limit=1e6, duration=4.0 if kD == 2.5 else 6.0)
-    # the loop runs every 0.1 ms, and its poles are looked at every 400th of their time
-    assert settling_time(kV, kA, kP, kD) == pytest.approx(run.settling_time, rel=0.01)
+    loop = replace(position_gains(3.0, 0.3, period=1e-3), volts_per_error=kP, volts_per_rate=kD, step=1.0)
+    run = simulate_step(loop, {"kS": 0.0, "kV": kV, "kA": kA}, 1e6)
+    # the loop runs every millisecond, which delays it by half of one
+    assert run.settling_time == pytest.approx(settling_by_poles(*gains), rel=0.01)
+
+
+def test_one_settling_time_is_in_text_finding_picture_and_json(robot):
+    """Simulated with friction and the limit of the input, of the step that is said."""
+    logs = mechanism_logs(str(robot), name="arm")
+    arm = characterize(logs, "arm", units="degrees", settling_time=0.5, step=90.0, max_error=0.1)
+    known = {name: arm.gains[name].value for name in ("kS", "kV", "kA", "kG")}
+    titles = [panel.title for panel in step_panels(arm)]
+    told = " ".join(str(arm).split())
+    for name, loop in arm.feedback.items():
+        run = step_response(loop, **known, step=loop.step, limit=12.0, duration=4.0)
+        (title,) = [title for title in titles if title.startswith(f"{name} step")]
+        if loop.settles is None:
+            off = abs(loop.step - run.position[-1])
+            assert loop.note == f"friction holds it {off:.2g} deg off" != ""
+            assert off == pytest.approx(known["kS"] / loop.volts_per_error, rel=0.02)
+            assert title.endswith(loop.note)
+            assert f"Friction holds it {off:.2g} deg off." in told
+        else:
+            assert loop.settles == pytest.approx(run.settling_time)
+            assert title.endswith(f"settles in {loop.settles:.2g} s")
+            assert f"comes within 2 % in {number(loop.settles, 2)} s" in told
+    (said,) = [f for f in arm.findings if f.code == "slow_loop"]
+    assert said.text.endswith(f"a step of 0.1 deg: {arm.feedback['position'].note}.")
+    settling = arm.feedback["settling"]
+    assert settling.settles > 0.5
+    assert settling.note == "the limit of the input does not allow 0.5 s"
+    assert "10.1899" not in told
+
+
+def test_a_step_is_half_of_what_the_input_reaches_and_no_longer_than_its_error():
+    gains = {"kS": 0.0, "kV": 2.0, "kA": 0.2, "kG": 1.0}
+    loops = loops_of(gains, CharacterizeOptions(max_error=0.05), ("m", "V"), 12.0)
+    assert loops["position"].step == 0.05  # 0.5 * 12 V would be further
+    assert loops["velocity"].step == pytest.approx(0.5 * (12.0 - 1.0) / 2.0)
+    heavy = loops_of(gains | {"kV": 0.0}, CharacterizeOptions(), ("m", "A"), 12.0)
+    assert heavy["velocity"].step == pytest.approx(0.5 * (12.0 - 1.0) / 0.2)  # in a second
+    far = loops_of(gains, CharacterizeOptions(max_error=10.0), ("m", "V"), 12.0)["position"]
+    assert far.step == pytest.approx(min(0.5 * 12.0 / far.volts_per_error, 10.0))
 
 
 def test_what_is_printed_fits_a_terminal_and_reads_as_sentences(robot):
@@ -370,9 +424,9 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
     with pytest.raises(UnitNotStated) as asked:
         run(bare, *words)
     text = str(asked.value)
-    assert "position-motor-arm is -0.238 to 0.239, velocity-motor-arm is" in text
+    assert "position-motor-arm is -0.238 to 0.239 (likely rotations), velocity-motor-arm is" in text
     assert "flywheel" not in text
-    assert "By these numbers rotations are likely" in text
+    assert text.count("(likely rotations)") == 2
     assert "--units rotations" in text
     told = json.loads(run(bare, *words, "--units", "rotations", "--json"))["gains"]
     stated = json.loads(run(robot, *words, "--units", "rotations", "--json"))["gains"]
@@ -381,20 +435,102 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
         assert told[name]["unit"] == gain["unit"]
 
 
-def test_a_person_at_a_terminal_is_asked_for_the_unit(robot, tmp_path):
-    class Person:
-        attended = True
+class Person:
+    """Somebody at a terminal, with answers to give; and what was asked."""
 
-        def say(self, text, share=None):
-            pass
+    attended = True
 
-        def prompt(self, question):
-            assert "In which unit are they? (radians, degrees, rotations" in question
-            return "Rotations"
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
 
-    bare = without_units(robot, tmp_path / "bare.wpilog")
-    words = CharacterizeWords(logs=[str(bare)], name="arm", mechanism="arm")
-    assert run_command(words, Person()).content()["gains"]["kV"]["unit"] == "V/(rot/s)"
+    def say(self, text, share=None):
+        pass
+
+    def prompt(self, question):
+        self.asked.append(question)
+        return self.answers.pop(0)
+
+
+@pytest.mark.parametrize("answer", ["Rotations", "rot", "revolutions", "RPM", "rot/s"])
+def test_a_person_at_a_terminal_is_asked_for_the_unit_until_it_is_one(robot, tmp_path, answer):
+    bare = without_units(robot, tmp_path / "bare.wpilog", rpm=answer == "RPM")
+    words, person = (
+        CharacterizeWords(logs=[str(bare)], name="arm", mechanism="arm"),
+        Person("turnips", answer),
+    )
+    gain = run_command(words, person).content()["gains"]["kV"]
+    assert gain["unit"] == "V/(rot/s)"
+    assert gain["value"] == pytest.approx(7.5, rel=0.01)  # 60 of a NEO, in volts per turn a second
+    assert "In which unit are they? (radians, degrees, rotations" in person.asked[0]
+    assert person.asked[1].startswith("unknown unit 'turnips'; valid: degrees, feet, inches, meters")
+    assert person.asked[1].endswith(person.asked[0])
+
+
+@pytest.mark.parametrize(
+    ("told", "unit"), [("rot", "rot"), ("radian", "rad"), ("rpm", "rot"), ("Degrees", "deg")]
+)
+def test_units_are_taken_as_people_spell_them(robot, tmp_path, told, unit):
+    bare, run = (
+        without_units(robot, tmp_path / "bare.wpilog"),
+        runner(from_data(CHARACTERIZE, "characterize")),
+    )
+    words = ("--name", "flywheel", "--mechanism", "flywheel", "--method", "one-step", "--json", "--units")
+    assert json.loads(run(bare, *words, told))["gains"]["kV"]["unit"] == f"V/({unit}/s)"
+    assert json.loads(run(robot, *words, told))["gains"]["kV"]["unit"] == f"V/({unit}/s)"
+    with pytest.raises(BackemfError, match="unknown unit 'furlongs'; valid: degrees, feet"):
+        run(bare, *words, "furlongs")
+
+
+def test_each_signal_without_a_unit_has_its_own_guess(robot, tmp_path):
+    """A kind that is told is that of one mechanism, not of every one in the log."""
+    bare = str(without_units(robot, tmp_path / "bare.wpilog"))
+    with pytest.raises(UnitNotStated) as asked:
+        mechanism_logs(bare, mechanism="elevator")
+    text = str(asked.value)
+    for signal in ("position-motor-arm", "velocity-motor-arm", "velocity-motor-flywheel"):
+        assert re.search(rf"{signal} is [-\d.]+ to [-\d.]+ \(likely rotations\)", text), signal
+    with pytest.raises(UnitNotStated, match=r"position-motor-arm is -0\.238 to 0\.239 \(likely meters\)"):
+        mechanism_logs(bare, mechanism="elevator", name="arm")
+
+
+@pytest.mark.parametrize(
+    ("words", "rotations"),
+    [(("--max-error", "18deg"), 0.05), (("--max-error", "0.05rot"), 0.05), (("--max-error", "0.1"), 0.1)],
+)
+def test_an_error_is_typed_with_a_unit_of_its_own(robot, words, rotations):
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    known = ("--name", "arm", "--mechanism", "arm", "--units", "rotations", "--method", "one-step", "--json")
+    said = json.loads(run(robot, *known, *words))
+    assert said["feedback"]["position"]["design"].startswith(f"LQR: {rotations} rot and 1.5 rot/s off")
+    assert said["options"]["max_error"] == pytest.approx(rotations)
+
+
+def test_a_step_is_typed_with_the_unit_of_what_settles(robot):
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    known = ("--name", "arm", "--mechanism", "arm", "--units", "rotations", "--method", "one-step", "--json")
+    settle = (*known, "--settle", "500ms", "--max-velocity-error", "360deg/s")
+    turned = json.loads(run(robot, *settle, "--step", "90deg"))["feedback"]
+    assert turned["settling"]["step"] == pytest.approx(0.25)
+    assert "1.5 rot/s" not in turned["velocity"]["design"]
+    fast = json.loads(run(robot, *settle, "--step", "60rpm", "--loop", "velocity"))["feedback"]
+    assert fast["settling"]["step"] == pytest.approx(1.0)
+    with pytest.raises(BackemfError, match="--step is '60rpm', which is not an angle"):
+        run(robot, *settle, "--step", "60rpm")
+    with pytest.raises(BackemfError, match="--max-error is '50mm', which is not an angle"):
+        run(robot, *known, "--max-error", "50mm")
+
+
+def test_what_a_log_proposes_is_understood(robot, tmp_path):
+    """The mappings that are written for signals without a unit can be given back as they are."""
+    bare = str(without_units(robot, tmp_path / "bare.wpilog"))
+    with pytest.raises(ReadError, match="by its numbers rotations are likely") as caught:
+        read(bare)
+    proposed = re.findall(r"write (\w+=[\w-]+\[[^]]+\])", str(caught.value))
+    assert proposed == ["position=position-motor-arm[rotations]", "velocity=velocity-motor-arm[rotations/s]"]
+    mapped, stated = mechanism_logs(bare, name="arm", map=proposed), mechanism_logs(str(robot), name="arm")
+    for log, whole in zip(mapped, stated, strict=True):
+        for signal in ("position", "velocity"):
+            np.testing.assert_allclose(log[signal], whole[signal], rtol=1e-12)
 
 
 def test_a_mapping_adds_to_what_was_recognised(robot, tmp_path):
@@ -457,7 +593,7 @@ def test_a_velocity_that_no_motor_reaches_is_per_minute(tmp_path):
         logged["voltage-top-shooter"][2].extend(zip(10.0 * k + t, u, strict=True))
         logged["velocity-top-shooter"][2].extend(zip(10.0 * k + t, v * 60 / (2 * math.pi), strict=True))
     path = wpilog.write_wpilog(tmp_path / "rpm.wpilog", logged)
-    with pytest.raises(UnitNotStated, match="rotations are likely"):
+    with pytest.raises(UnitNotStated, match="likely rotations"):
         mechanism_logs(str(path), mechanism="flywheel")
     measured = characterize(mechanism_logs(str(path), units="rotations"), "flywheel", units="rotations")
     assert measured["kV"] == pytest.approx(0.0208 * 2 * math.pi, rel=0.01)

@@ -238,9 +238,16 @@ def test_a_file_that_cannot_be_meant_gets_a_sentence(readings, said):
 
 
 def test_units_and_errors_are_read_as_people_write_them():
-    from backemf.analysis.measure import column, known_number
+    from backemf.analysis.measure import argument, column, known_number
 
-    assert column("300, 600 rpm", "rad/s", "speed") == pytest.approx([10 * math.pi, 20 * math.pi])
+    for text in ("300, 600 rpm", "300rpm, 600rpm", "5 rev/s; 600 rpm"):
+        assert column(text, "rad/s", "speed") == pytest.approx([10 * math.pi, 20 * math.pi])
+    assert column("100mA,200mA,300mA", "A", "current") == pytest.approx([0.1, 0.2, 0.3])
+    assert column("0.5 kg, 600 g", "N", "scale") == pytest.approx([4.903325, 5.88399])
+    assert column("0.5 kg, 600 g", "N", "scale").half == pytest.approx(0.5 * 9.80665e-3)  # of the grams
+    assert argument("current", ["100 mA", "0.2 A"]) == pytest.approx([0.1, 0.2])
+    with pytest.raises(be.BackemfError, match="expected a unit behind each, or behind the last"):
+        column("100mA, 200", "A", "current")
     assert column("61,64 mA", "A", "current") == pytest.approx([0.061, 0.064])
     assert column("1e-3;2e-3", "A", "current") == [1e-3, 2e-3]
     for text in ("2.1 +- 0.05", "2.1+-0.05 ohm", "2100 +- 50 mohm", "2.1 ohm +- 0.05 ohm"):

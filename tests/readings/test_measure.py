@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import backemf as be
 from backemf.analysis.measure import READINGS, Measure, argument
+from backemf.analysis.measurement import estimate, judge, measure_typed
 from backemf.analysis.transients import inverse_dynamics
 
 measure = be.measure
@@ -355,6 +357,45 @@ def test_an_error_is_never_below_the_rounding_of_the_digits_as_typed():
         assert answer.high - answer.value == pytest.approx(1.96 * answer.error, rel=1e-3)
         assert "rounded as they were typed" in answer.assumption
     assert measure("resistance", current=[0.1, 0.2, 0.3], voltage=[1.0, 2.0, 3.0]).error < 1e-12, "no digits"
+
+
+@pytest.mark.parametrize("n", [2, 3, 12])
+def test_equal_readings_share_one_rounding_error(n):
+    """0.62 however often: half a digit is 0.81 % of it, and no number of repeats makes that less."""
+    text = ",".join(["0.62 kg"] * n)
+    answer = measure("stall-torque", argument("scale", text), arm=argument("arm", "2.5 cm"))
+    share = 0.005 / 0.62
+    assert answer.error / answer.value == pytest.approx(share / math.sqrt(3.0), rel=1e-6)
+    # as far as half a digit, or as Student's t of so few that scatter not at all makes of nothing
+    assert answer.high / answer.value - 1.0 == pytest.approx(share, rel=0.06)
+
+
+def test_a_number_is_judged_with_the_error_that_its_digits_leave_it():
+    """Currents that are equal as typed: no slope, and none below zero either. And a number that is below zero
+    by less than its digits, or above, is said to be so with their error."""
+    how = {"speed": argument("speed", "10,20,30"), "torque_constant": 0.02}
+    flat = measure("no-load-current", current=argument("current", "0.1,0.1,0.1"), **how)
+    slope = flat.others["viscous"]
+    assert slope.value == 0.0
+    assert slope.high == -slope.low > 1e-5
+    assert not flat.findings
+    assert "= 0.0" in slope.number()
+    readings = argument("scale", "0.62, 0.62, 0.62")
+    for offset, code in ((0.622, "below_zero"), (0.618, "not_told"), (0.63, "impossible_value")):
+
+        def less(scale, offset=offset):
+            x, y = (
+                judge(estimate(name, "N", sum(scale) / 3.0 - offset, 1e-12, 5.0), remedy="turn it round")
+                for name in "xy"
+            )
+            return replace(x.noting(*y.findings), others={"y": y})
+
+        answer = measure_typed(less, {"scale": readings})
+        assert answer.error == pytest.approx(0.005 / math.sqrt(3.0), rel=1e-6)
+        (of_y,) = answer.others["y"].findings
+        assert answer.findings == (replace(of_y, text=of_y.text.replace("y ", "x ", 1)), of_y)
+        assert (of_y.code, of_y.text[:2]) == (code, "y ")
+        assert f"+- {answer.error:.4f} N" in of_y.text
 
 
 def test_scatter_that_is_wider_than_the_digits_stays_as_it_is():

@@ -344,6 +344,28 @@ def test_the_answers_are_those_of_the_library(look):
     assert ask(page, "") == "Type a number first."
 
 
+def test_an_answer_goes_when_what_it_is_of_moves(look):
+    page = look("windup")
+    assert "The model says" in ask(page, "", button=1)
+    said = page.locator(".question [role=status]")
+    page.locator("input[data-key='drive.volts_per_radian']").evaluate(
+        "(e) => { e.value = 1000; e.dispatchEvent(new Event('input')); }"
+    )
+    assert said.inner_text() == ""
+    assert "The model says" in ask(page, "", button=1)
+    page.locator("[data-is=variant]").select_option(index=1)
+    assert said.inner_text() == ""
+
+
+def test_the_limit_is_drawn_over_the_motion_that_keeps_to_it(look):
+    """At the start of the lesson they are one line: the last is seen, and the other between its dashes."""
+    curves = look("ratio").locator(".play svg").last.locator("path.curve")
+    assert curves.evaluate_all("(all) => all.map((c) => c.getAttribute('class'))") == [
+        "curve c0",
+        "curve c2 dashed",
+    ]
+
+
 def test_volts_per_speed_and_per_acceleration_are_the_closed_forms(look):
     """kV = N K + R b / (N K), kA = R J / (N K), at the output and with the rotor in J."""
     N, K, R, b, J = 20.0, 0.02, 2.0, 1e-4, 5e-3 + 20.0**2 * 2e-6

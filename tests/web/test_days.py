@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 from urllib.parse import urlparse
 
@@ -210,6 +211,58 @@ def test_a_student_with_two_mechanisms_and_no_units(page, tmp_path):
     page.get_by_text("Drop a log first").wait_for()
 
 
+def typed_option(page, option, text):
+    """Type into the field of an option, wherever it is folded away."""
+    field = page.locator(f"[data-option='{option}']")
+    field.evaluate("e => { for (let d = e; d; d = d.parentElement?.closest('details')) d.open = true; }")
+    field.fill(text)
+    field.press("Tab")
+
+
+def test_a_lift_in_rotations_its_drum_and_the_weights_of_a_slider(page, tmp_path):
+    """An elevator that is logged in rotations asks for its drum, and is pasted in metres; a loop that settles
+    is drawn, and what a slider says is what is pasted once it is used."""
+    from ..mechanism.test_robot_log import linear_log
+
+    linear_log(tmp_path / "lift.wpilog", "Rotation")
+    page.get_by_role("button", name="An FRC log").click()
+    upload(page, ("lift.wpilog", (tmp_path / "lift.wpilog").read_bytes()))
+    page.get_by_label("Mechanism", exact=True).select_option("elevator")
+    page.get_by_label("Constants to paste", exact=True).first.select_option("c++")
+    find = page.get_by_role("button", name="Find the gains")
+    find.click()
+    page.locator("#gains").get_by_text("needs the diameter of what its motor turns").wait_for()
+    for option, text in (("--drum-diameter", "50 mm"), ("--settle", "500 ms"), ("--step", "20 cm")):
+        typed_option(page, option, text)
+    find.click()
+    shown(page, "#gains", "table")
+    page.locator("#gains pre.source").get_by_text("kFeedforward takes meters").wait_for()
+    assert page.locator("#gains .loop h4").all_inner_texts() == [
+        "Velocity loop",
+        "Position loop",
+        "Settling loop",
+    ]
+    settling = page.locator("#gains .loop").nth(2)
+    assert settling.locator("input[type=range]").count() == 0
+    said = page.locator("#gains li", has_text="settling loop").inner_text()
+    (takes,) = re.findall(r"A step of 0.2 m comes within 2 % in ([\d.]+ s)", said)
+    assert f"a step of 0.2 m: settles in {takes}" in settling.locator("p").inner_text()
+    position = page.locator("#gains .loop").nth(1)
+    position.locator("input[type=range]").first.evaluate(
+        "e => { e.value = '-1'; e.dispatchEvent(new Event('input')); }"
+    )
+    kP = float(re.findall(r"kP ([\d.]+)", position.locator("p").inner_text())[0])
+    before = page.locator("#gains pre.source").inner_text()
+    position.get_by_role("button", name="Use these weights").click()
+    page.wait_for_function(
+        "old => (document.querySelector('#gains pre.source')?.innerText ?? old) !== old", arg=before
+    )
+    pasted = page.locator("#gains pre.source").inner_text()
+    assert float(re.findall(r"kPPosition = ([\d.]+)", pasted)[0]) == pytest.approx(kP, rel=1e-3)
+    assert page.locator("[data-option='--max-error']").input_value() == "0.1"
+    assert page.locator("#gains .loop").nth(1).locator("output").first.inner_text() == "0.1 m"
+
+
 def test_a_model_is_explained_and_mended(page):
     """Day three: a model with made-up numbers, compared with its part, before and after."""
     needed("mujoco")
@@ -253,6 +306,31 @@ def test_a_sheet_is_reconciled_while_one_types(page):
     shown(page, "#follows", "table")
     assert page.locator("#sheet .trouble").count() == 0
     assert "backemf datasheet sheet.toml" in page.locator("#follows .command code").inner_text()
+
+
+def test_a_command_without_a_page_has_words_above_its_fields(page):
+    """Names as people read them, with the unit that a number has alone, and the app's words for options."""
+    page.get_by_role("button", name="A datasheet").click()
+    page.locator("#command-size").wait_for()
+    labels = page.locator("#command-size label").all_inner_texts()
+    assert {"Bench", "Any ratio", "Max mass [kg]", "Ambient [degC]", "Parts"} <= set(labels)
+    assert not [label for label in labels if "_" in label]
+    assert not page.locator("#command-size [placeholder*='<']").count()
+    hints = " ".join(page.locator("#command-size .hint").all_inner_texts())
+    assert "[kg]" not in hints
+    assert "--" not in hints
+    for label, text in (
+        ("Bench", "pendulum mass=1kg length=0.2m"),
+        ("Move", "trapezoid to=90deg time=0.5s"),
+        ("Bus", "24 V"),
+    ):
+        page.locator("#command-size").get_by_label(label, exact=False).first.fill(text)
+        page.keyboard.press("Tab")
+    page.locator("#command-size").get_by_role("button", name="Run").click()
+    shown(page, "#command-size", "pre")
+    assert "--bench 'pendulum mass=1kg length=0.2m' --move 'trapezoid to=90deg time=0.5s' --bus '24 V'" in (
+        page.locator("#command-size .command code").inner_text()
+    )
 
 
 def test_files_are_dropped_and_keys_are_enough(page, recording):

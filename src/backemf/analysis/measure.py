@@ -98,20 +98,22 @@ def known_number(text: str, unit: str, entry: str) -> float | tuple[float, float
 
 
 def column(text: str, unit: str, entry: str) -> list[float]:
-    """Readings separated by commas, in SI or with a unit behind the last: "300, 600 rpm"."""
+    """Readings separated by commas, in SI or with a unit behind each, or behind the last: "300, 600 rpm"."""
     parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
     if not parts:
         raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas")
-    last = re.fullmatch(rf"({_NUMBER})\s*([^\d\s+.-].*)?", parts[-1])
-    scale = 1.0
-    if last is not None and last[2]:
-        scale, parts[-1] = _scale(last[2], unit, entry), last[1]
+    cut = [re.fullmatch(rf"({_NUMBER})\s*([^\d\s+.-].*)?", part) for part in parts]
+    digits = [part if one is None else one[1] for one, part in zip(cut, parts, strict=True)]
+    spelled = [None if one is None else one[2] for one in cut]
+    if any(spelled) and not spelled[-1]:
+        raise InvalidValue(f"{entry} is {text!r}; expected a unit behind each, or behind the last")
+    scales = [_scale(own or spelled[-1], unit, entry) for own in spelled]
     try:
-        numbers = TypedColumn(float(part) * scale for part in parts)
+        numbers = TypedColumn(float(part) * scale for part, scale in zip(digits, scales, strict=True))
     except ValueError:
         raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas") from None
     if entry not in COUNTED:
-        numbers.half = min(rounding(part) for part in parts) * abs(scale)
+        numbers.half = min(rounding(part) * abs(scale) for part, scale in zip(digits, scales, strict=True))
     return numbers
 
 
@@ -137,7 +139,7 @@ def argument(name: str, given: Any) -> Any:
     match given:
         case str() if name in COLUMNS:
             return column(given, COLUMNS[name], name)
-        case list() if name in COLUMNS and any(hasattr(value, "typed") for value in given):
+        case list() if name in COLUMNS and any(type(x) is str or hasattr(x, "typed") for x in given):
             return column(
                 ",".join(getattr(value, "typed", str(value)) for value in given), COLUMNS[name], name
             )
@@ -171,11 +173,12 @@ def reading_options(reading: str, base: type[Any]) -> type[Any]:
         optional, default = parameter.default is not inspect.Parameter.empty, parameter.default
         spelled: dict[str, Any] = {"default": None} if optional else {}
         what, _, unit = text.rstrip(".").partition(" [")
+        spelled["unit"] = {**KNOWN, **PLAIN, **COLUMNS}.get(name)
         if name in LOGS:
             kinds[name], spelled["cli"] = "str", name
         elif kind.startswith("Column"):
             kinds[name] = "str | None" if optional else "str"
-            behind = "" if unit == "1]" else f" [{unit}; another unit may stand behind the last"
+            behind = "" if unit == "1]" else f" [{unit}; another unit may stand behind each or the last"
             text = f"{what}, separated by commas{behind}."
         elif kind.startswith("Known"):
             kinds[name] = "str | None" if optional else "str"
@@ -183,7 +186,6 @@ def reading_options(reading: str, base: type[Any]) -> type[Any]:
         else:
             kinds[name] = "int" if kind == "int" else "float | None" if default is None else "float"
             spelled |= {"default": default} if optional else {}
-            spelled["unit"] = PLAIN.get(name, COLUMNS.get(name))
         fields[name] = option(help=text, **spelled)
     title = "".join(word.title() for word in reading.split("-"))
     return options(type(f"{title}Options", (base,), {**fields, "__annotations__": kinds}))

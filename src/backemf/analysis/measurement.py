@@ -94,6 +94,8 @@ class Measurement(NotebookDisplay):
     others: Mapping[str, Measurement] = field(default_factory=dict)
     """Further numbers from the same reading, by name."""
     shown: PlotData | None = field(default=None, compare=False)
+    rule: tuple[bool, str, str] | None = field(default=None, compare=False)
+    """How `judge` judged it: whether it may be 0, what a value below may come from, and the remedy."""
 
     def number(self) -> str:
         """The number with its error or its bounds, and the unit."""
@@ -142,7 +144,7 @@ def with_error(value: float, error: float | None) -> str:
         return f"{number(value, 6)} +- {number(error, 2)}"
     decimals = 1 - math.floor(math.log10(error))
     if 0 <= decimals <= 6:
-        return f"{value:.{decimals}f} +- {error:.{decimals}f}"
+        return f"{round(value, decimals) + 0.0:.{decimals}f} +- {error:.{decimals}f}"  # never -0.00
     digits = math.floor(math.log10(abs(value))) + decimals + 1 if value else 2
     return f"{number(value, max(digits, 1))} +- {number(error, 2)}"
 
@@ -209,12 +211,13 @@ def measure_typed(function: Callable[..., Measurement], arguments: Mapping[str, 
         arguments: by name, in SI; those that are a `TypedColumn` are rounded.
 
     Returns:
-        The answer. A number's error is at least what roundings of every reading, each on its own and alike
-        likely over the whole digit, come to; bounds stay as they are.
+        The answer. A number's error is at least what roundings of the readings, alike likely over the whole
+        digit, come to: of each on its own, or of equal ones together, which may err alike. It is judged with
+        that error; bounds stay as they are.
     """
     measured = function(**arguments)
     found: dict[str, Measurement] = {"": measured, **measured.others}
-    squares, most = dict.fromkeys(found, 0.0), dict.fromkeys(found, 0.0)
+    ways: dict[str, list[tuple[tuple[str, float], float]]] = {key: [] for key in found}
     for name, column in arguments.items():
         half = getattr(column, "half", 0.0)
         for k in range(len(column)) if half else ():
@@ -225,10 +228,28 @@ def measure_typed(function: Callable[..., Measurement], arguments: Mapping[str, 
                 continue
             for key, m in {"": other, **other.others}.items():
                 if key in found and m.value is not None and found[key].value is not None:
-                    far = 10.0 * abs(m.value - float(found[key].value or 0.0))
-                    squares[key], most[key] = squares[key] + far**2 / 3.0, most[key] + far
-    floored = {k: _with_floor(m, math.sqrt(squares[k]), most[k]) for k, m in found.items()}
-    return replace(floored.pop(""), others=floored)
+                    far = 10.0 * (m.value - float(found[key].value or 0.0))
+                    ways[key].append(((name, column[k]), far))
+    floored = {k: _with_floor(m, *_rounding_error(ways[k])) for k, m in found.items()}
+    again = {k: (_impossibility(found[k]), _impossibility(m)) for k, m in floored.items()}
+    made = {k: _judged_again(m, [*again.values()] if k == "" else [again[k]]) for k, m in floored.items()}
+    return replace(made.pop(""), others=made)
+
+
+def _rounding_error(ways: Sequence[tuple[tuple[str, float], float]]) -> tuple[float, float]:
+    """(standard error, the most) of a number by how far it goes with half a digit of each reading."""
+    together: dict[tuple[str, float], float] = {}
+    for reading, far in ways:
+        together[reading] = together.get(reading, 0.0) + far
+    square = max(sum(far**2 for _, far in ways), sum(far**2 for far in together.values()))
+    return math.sqrt(square / 3.0), sum(abs(far) for _, far in ways)
+
+
+def _judged_again(m: Measurement, pairs: Sequence[tuple[Finding | None, Finding | None]]) -> Measurement:
+    """The number with what is said of it now in place of what was said before."""
+    kept = [next((new for old, new in pairs if old == f), f) for f in m.findings]
+    more = (new for old, new in pairs if old is None)
+    return replace(m, findings=()).noting(*kept, *more)
 
 
 def _with_floor(m: Measurement, error: float, most: float) -> Measurement:
@@ -236,8 +257,9 @@ def _with_floor(m: Measurement, error: float, most: float) -> Measurement:
     if m.value is None or m.error is None or m.low is None or m.high is None or m.error >= error:
         return m
     far = max(min(1.959964 * error, most), 0.5 * (m.high - m.low))
+    value = m.value if abs(m.value) > 1e-9 * error else 0.0
     said = "; ".join(filter(None, (m.assumption, "the readings are rounded as they were typed")))
-    return replace(m, error=error, low=m.value - far, high=m.value + far, assumption=said)
+    return replace(m, value=value, error=error, low=value - far, high=value + far, assumption=said)
 
 
 Column = Sequence[float] | np.ndarray
@@ -361,8 +383,15 @@ def judge(m: Measurement, *, zero: bool = False, why: str = "", remedy: str) -> 
     Returns:
         The same number.
     """
-    if m.value is None:
-        return m
+    judged = replace(m, rule=(zero, why, remedy))
+    return judged.noting(_impossibility(judged))
+
+
+def _impossibility(m: Measurement) -> Finding | None:
+    """What `judge` has to say of a number; None where nothing is wrong with it, or nobody judged it."""
+    if m.value is None or m.rule is None:
+        return None
+    zero, why, remedy = m.rule
     because = f" {why}" if why else ""
     numbers = {k: v for k in ("value", "error", "low", "high") if (v := getattr(m, k)) is not None}
     if m.value < 0 or (m.value == 0 and not zero):
@@ -371,19 +400,19 @@ def judge(m: Measurement, *, zero: bool = False, why: str = "", remedy: str) -> 
                 f"{m.name} comes out below zero, {with_error(m.value, m.error)} {m.unit}; its error reaches"
                 f" 0, so all that it says is: at most {number(m.high)}."
             )
-            return m.noting(finding("below_zero", text + because, remedy, **numbers))
+            return finding("below_zero", text + because, remedy, **numbers)
         text = (
             f"{m.name} is {with_error(m.value, m.error)} {m.unit}: below zero, which cannot be"
             f"{'' if m.high is None else ', even within its error'}."
         )
-        return m.noting(finding("impossible_value", text + because, remedy, **numbers))
+        return finding("impossible_value", text + because, remedy, **numbers)
     if m.low is not None and m.low < 0 < m.value:
         text = (
             f"{m.name} is {with_error(m.value, m.error)} {m.unit}: its 95 % interval reaches below zero, so"
             " these readings do not tell it from nothing."
         )
-        return m.noting(finding("not_told", text, remedy, **numbers))
-    return m
+        return finding("not_told", text, remedy, **numbers)
+    return None
 
 
 def blind(m: Measurement) -> Finding | None:

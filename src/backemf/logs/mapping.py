@@ -341,7 +341,8 @@ class _MappingPlanner:
         elif unit == MUST_TELL and first.like:
             pass  # said once, of the other
         elif unit == MUST_TELL:
-            remedy = f"write {signal}={first.name}[deg], or whichever unit it is in"
+            per = "/s" if signal.startswith("velocity") else ""
+            remedy = f"write {signal}={first.name}[{first.likely or 'deg'}{per}], or whichever unit it is in"
             ask = f" ({first.ask})" if first.ask else ""
             self.problems.append(f"{first.name!r} is {signal}, but the file states no unit: {remedy}{ask}")
         else:

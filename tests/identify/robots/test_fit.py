@@ -12,6 +12,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli.identify import fit as command
+from backemf.apps.cli.report import report
 from backemf.identify.fit_options import parse_share
 from backemf.identify.holdout import divide
 from backemf.identify.plants.recordings import recording_of
@@ -167,7 +168,14 @@ def test_the_command_line_prints_scores_and_numbers(robot, logs, tmp_path):
             fmt="%.6f",
         )
     told = [f"{tmp_path}/*.csv", "--robot", f"{tmp_path}/arm.xml", "--start", f"{tmp_path}/start.json"]
-    answer = json.loads(runner(command)(*told, "--friction", "coulomb", "--hold-out", "run2,run3", "--json"))
+    stored = ("-o", tmp_path / "fit.json")
+    answer = json.loads(
+        runner(command)(*told, "--friction", "coulomb", "--hold-out", "run2,run3", *stored, "--json")
+    )
+    page = ("-o", tmp_path / "page.html", "--no-exports", "--json")
+    judged = json.loads(runner(report)(tmp_path / "fit.json", f"{tmp_path}/*.csv", *page))
+    assert answer["verdict"] == {"level": judged["level"], "text": judged["verdict"][0]}  # one source
+    assert "on 2 recordings it never saw, all 3 joints together" in answer["verdict"]["text"]
     assert 0 < answer["held_out_rms_free"] < 0.02
     assert set(answer["logs"]) == {"run2", "run3"}
     number = answer["joints"]["elbow"]["parameters"]["friction.coulomb"]

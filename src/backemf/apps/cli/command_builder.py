@@ -29,7 +29,8 @@ TYPES: dict[str, Any] = {
 stand behind them."""
 WITH_UNIT = "<number[unit]>"
 UNITS_HELP = (
-    "A number alone is in the unit in brackets; another may stand behind it, as in 4.8V or '15 kg cm'."
+    "A number alone is in the unit in brackets, or in SI; another may stand behind it, as in 4.8V or"
+    " '15 kg cm'."
 )
 
 
@@ -74,15 +75,18 @@ def number_of(option: Option, text: str) -> float:
         BackemfError: it is none, or its unit is of another kind.
     """
     from ...errors import InvalidValue
-    from ...units import UnitError, si
+    from ...units import NumberWithUnit, has_unit, si
 
-    if not option.is_count and option.unit != OWN_UNIT:
-        return si(text, option.unit or "1", option.spelled)
+    if not option.is_count:
+        own = option.unit == OWN_UNIT
+        unit = "1" if option.unit is None or (own and not has_unit(text)) else option.unit
+        number = si(text, unit, option.spelled)
+        return NumberWithUnit(number, text) if unit == OWN_UNIT else number
     try:
-        return int(text) if option.is_count else si(text, "1", option.spelled)
-    except (UnitError, ValueError):
-        what = "a whole number" if option.is_count else "a number alone"
-        raise InvalidValue(f"{option.spelled} is {text!r:.60}; expected {what}: {option.help}") from None
+        return int(text)
+    except ValueError:
+        wanted = f"expected a whole number: {option.help}"
+        raise InvalidValue(f"{option.spelled} is {text!r:.60}; {wanted}") from None
 
 
 def _number(option: Option, typed: Any) -> Any:
@@ -124,7 +128,7 @@ def _number_word(option: Option) -> str:
     """What the help writes behind an option that is a number."""
     if option.is_count:
         return "<count>"
-    return "<number>" if option.unit in ("1", OWN_UNIT) else WITH_UNIT
+    return "<number>" if option.unit == "1" else WITH_UNIT
 
 
 def _switch(name: str, text: str) -> inspect.Parameter:
@@ -193,7 +197,7 @@ def run_command(spec: CommandSpec, options: Any, json: bool, strict: bool) -> No
         from ..report.figures.draw import save
 
         save(figure, path)
-    answer(result, options.to_dict(), json, strict)
+    answer(result, (result.asked or options).to_dict(), json, strict)
 
 
 def _with_places(options: Any) -> Any:
@@ -217,14 +221,17 @@ class Verb(TyperCommand):
 
     def describe(self) -> Verb:
         """This command with every help text whole."""
-        known = getattr(self.callback, "__dict__", {})
-        for one in options_of(known["options"]) if "options" in known else ():
+        for one in self._options():
             for param in self.params:
                 if param.name == _name(one):
                     param.help = one.text  # type: ignore[attr-defined]  # of an argument or an option
         return self
 
+    def _options(self) -> tuple[Option, ...]:
+        kind = getattr(self.callback, "options", None)
+        return () if kind is None else options_of(kind)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        if any(getattr(param, "metavar", None) == WITH_UNIT for param in self.params):
+        if any(one.unit not in (None, "1") for one in self._options()):
             self.epilog = UNITS_HELP
         super(Verb, self.describe()).format_help(ctx, formatter)

@@ -27,7 +27,7 @@ class ConvertWords(ModelWords):
         default=None, help=f"{SOURCE_HELP} Or none: give numbers instead.", cli="source"
     )
     voltage: str | None = option(
-        default=None, help="Supply voltage, such as 12 V; the source's own unless given."
+        default=None, help="Supply voltage, such as 12 V; the source's own unless given.", unit="V"
     )
     set: list[str] | None = option_of(SupplyWords, "set")
 

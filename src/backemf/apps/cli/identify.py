@@ -136,7 +136,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
     """
     from ...errors import InvalidValue
     from ...targets.sourcing import path_and_text
-    from ..report.verdict import level, verdict
+    from ..report.verdict import brief_verdict
 
     o, words = options, list[str]()
     o.check("bench" if o.robot is None else "robot", in_shell=True)
@@ -163,7 +163,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         fitted.write(o.output, force=o.force)
     if o.plot is not None:
         _draw(fitted, recordings, o.plot)
-    shown = []
+    verdict, shown = brief_verdict(fitted, recordings, terminal.say), []
     if places:
         from ...identify.predict import predict_logs
 
@@ -171,15 +171,14 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
 
     def content() -> dict[str, Any]:
         if o.robot is not None:
-            return robot_content(fitted)
-        mended = {"mended": words} if o.apply else {}
-        told = {"verdict": {"level": level(fitted), "text": verdict(fitted)[0]}}
-        return fitted.to_dict() | told | mended | ({"ladder": _ladder(steps)} if steps is not None else {})
+            return robot_content(fitted) | {"verdict": verdict}
+        mended = {"verdict": verdict} | ({"mended": words} if o.apply else {})
+        return fitted.to_dict() | mended | ({"ladder": _ladder(steps)} if steps is not None else {})
 
     def text() -> str:
+        said = textwrap.fill(verdict["text"], 80)
         if o.robot is not None:
-            return robot_text(fitted)
-        said = textwrap.fill(verdict(fitted)[0], 80)
+            return f"{robot_text(fitted)}\n\n{said}"
         parts = (under("Mended", words), "" if steps is None else str(steps), str(fitted), said)
         return "\n\n".join(part for part in parts if part)
 

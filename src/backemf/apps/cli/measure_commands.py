@@ -168,11 +168,13 @@ class MeasureConstantsWords(MeasureWords):
     )
     reading: list[str] | None = option(
         default=None,
-        help='A reading in words: "resistance current=0.6,1.2 voltage=1.25,2.46". May be repeated.',
+        help='A reading in words, in SI or with units: "resistance current=0.6,1.2 voltage=1.25,2.46".'
+        " May be repeated.",
     )
     stated: list[str] | None = option(
         default=None,
-        help='A constant known otherwise: "motor.torque_constant=2.2+-0.02 datasheet". May be repeated.',
+        help='A constant known otherwise, in SI: "motor.torque_constant=2.2+-0.02 datasheet".'
+        " May be repeated.",
     )
 
 

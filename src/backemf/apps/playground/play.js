@@ -154,7 +154,7 @@ function heading(panel, variant) {
   if (all.length > 1) { all.forEach((v, i) => names.push([LOOKS[i], v.short || v.title])); }
   else if (names.length) { names.push(["c0", panel.y.label]); }
   if (panel.curve && variant.curve) {
-    names.push(["c2", line(variant).label], ["c0", "this motion"]);
+    names.push(["c2 dashed", line(variant).label], ["c0", "this motion"]);
   }
   return names;
 }
@@ -212,16 +212,16 @@ function draw() {
       curves.push({ x: SCENE.recording.time, look: "dots",
         y: SCENE.recording.position.map((v) => v * (panel.y.scale || 1)) });
     }
-    if (panel.curve && variant.curve) {
-      const most = line(variant);
-      curves.push(Object.assign({ look: "c2" }, most));
-      plot.picture.parentNode.querySelector("i.c2").nextSibling.textContent = most.label;
-    }
     runs.map((run, i) => [run, i]).reverse().forEach(function ([run, i]) {
       const x = series(run, panel.x), y = series(run, panel.y);
       curves.push({ x, y, look: LOOKS[i] });
       marks.push({ x: x[k], y: y[k], look: LOOKS[i].split(" ")[0] });
     });
+    if (panel.curve && variant.curve) {  // over a motion that keeps to it, which shows between its dashes
+      const most = line(variant);
+      curves.push(Object.assign({ look: "c2 dashed" }, most));
+      plot.picture.parentNode.querySelector("i.c2").nextSibling.textContent = most.label;
+    }
     if (panel.x.of === "time") { marks.unshift({ x: runs[0].time[k] }); }
     plot.draw(curves, marks);
   }
@@ -255,6 +255,7 @@ function move() {
 }
 function changed() {
   root.dataset.moving = "";
+  for (const told of root.querySelectorAll(".question [role=status]")) { told.textContent = ""; }
   if (!waiting) { waiting = requestAnimationFrame(move); }
   clearTimeout(resting);
   resting = setTimeout(function () {

@@ -3,14 +3,16 @@ fitted, and what stands against using it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from ...logs.log import Log
 from ...results.fit_result import Fit
+from ...targets.mujoco.robots import split_recordings
 from .export_results import ReportedExport
-from .robot_runs import RobotRuns
+from .robot_runs import RobotRuns, simulate_together
 
 GOOD, FAIR = 2.0, 10.0
 """Times the noise floor up to which an error on unseen logs is good, or fair."""
@@ -69,6 +71,23 @@ def find_deployment(exported: Sequence[ReportedExport] | None, target: str) -> D
 def serious(code: str) -> bool:
     """Whether no good fit has this finding: one of those, or something stated that is wrong."""
     return code in SERIOUS or code.startswith("wrong_")
+
+
+def brief_verdict(fit: Fit, logs: Sequence[Log], tell: Callable[[str], None]) -> dict[str, str]:
+    """The verdict as shells and pages show it, that of the report.
+
+    Args:
+        fit: a servo's, or a robot's.
+        logs: what it was made of; those of a robot that it is judged on are simulated, as shipped too.
+        tell: is told what is simulated.
+
+    Returns:
+        "level" and "text", the first sentence.
+    """
+    if fit.robot is None:
+        return {"level": level(fit), "text": verdict(fit)[0]}
+    robot = simulate_together(fit, split_recordings(fit, logs).unseen, tell)
+    return {"level": level_together(fit, robot), "text": verdict_together(fit, robot)[0]}
 
 
 def _rank(code: str) -> int:

@@ -193,9 +193,9 @@ def form_fields(command: str) -> list[dict[str, Any]]:
     for key in row.options.split():
         option = _option_of(row.kind, key)
         kind = "choice" if option.choices is not None and key not in TEXTS else "text"
-        kind = "number" if option.is_number else kind
+        kind = "number" if option.is_number and option.unit != OWN_UNIT else kind
         kind = "flag" if option.annotation == "bool" else kind
-        default = None if option.default is None else str(option.default)
+        default = None if option.required or option.default is None else str(option.default)
         more = {"choices": choices_of(row.kind, key), "default": default, "spelled": option.spelled}
         more["unit"] = "" if option.unit in (None, "1", OWN_UNIT) else option.unit
         fields.append({"name": key, "kind": kind, "help": option.text, **more})

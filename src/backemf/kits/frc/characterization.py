@@ -68,9 +68,10 @@ class Feedback(store.Noun):
     design: str
     note: str = ""
     step: float | None = None
-    """What it was designed to settle, where it was."""
+    """What it was designed to settle, or what else is shown of it: of position, or of velocity."""
     settles: float | None = None
-    """Until a position loop stays within 2 %, before friction, delay and limits [s]."""
+    """Until that step stays within 2 %, simulated with friction, delay and the limit of the input [s]; None
+    where it does not, or where nothing could be simulated."""
     controller: str = "wpilib"
     against_friction: float = 0.0
     """Input added towards the target while it is more than 1 % of the step away;
@@ -179,7 +180,10 @@ class Characterization(NotebookDisplay, store.Noun):
             for word, x, volts, per in gains
         )
         counting = f" as {loop.controller} counts" if own else ""
-        takes = "" if loop.settles is None else f" It comes within 2 % in {number(loop.settles, 2)} s."
+        takes = ""
+        if loop.settles is not None and loop.step is not None:
+            step = f"{number(loop.step, 3)} {error}"
+            takes = f" A step of {step} comes within 2 % in {number(loop.settles, 2)} s."
         note = f" {loop.note[0].upper()}{loop.note[1:]}." if loop.note else ""
         return f"{said}{counting}. {loop.design[0].upper()}{loop.design[1:]}.{takes}{note}"
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding
 from ...options import takes
+from ...units import si
 from .characterization import (
     UNITS as UNITS,
     Characterization as Characterization,
@@ -31,11 +32,15 @@ from .loop_gains import loops_of, slow_loop
 from .mechanism_findings import fit_findings, gain_findings, mend_runs, motion_findings, recording_findings
 from .sysid_regression import one_step, sysid
 from .trials import CONTROLS, MECHANISMS, Segment, Trial, of_one, runs_from, segments_of, tests_in
+from .wpilog_units import unit_named
 
 METHODS = ("simulation", "sysid", "one-step")
 LONG = 100.0
 """A time constant of more than so many test lengths is none that a test has shown."""
 LENGTHS, ANGLES = ("m", "ft", "in"), "radians, degrees or rotations"
+SLIDES = ("elevator", "drivetrain")
+"""Mechanisms of which a motor's turns become a way."""
+O = TypeVar("O", bound=CharacterizeOptions)  # of a command, its words
 _THRESHOLD = 0.1
 """Velocity below which method="one-step" leaves a sample out, in the chosen unit per second."""
 
@@ -58,11 +63,11 @@ def run_characterize(logs_or_tests: Any, options: CharacterizeOptions) -> Charac
     options = replace(options, method=options.method or METHODS[0])
     _check_options(options)
     runs = of_one(runs_from(logs_or_tests, options.control), options.name)
-    units, limit = _units(options.units, options.mechanism, runs), options.limit
+    units, limit = unit_of_gains(options, runs), options.limit
     if limit is None:
         voltage = options.control == "voltage"
         limit = 12.0 if voltage else max(float(np.max(np.abs(r.input))) for r in runs)
-    options = replace(options, limit=limit)
+    options = replace(with_own_numbers(options, units), limit=limit)
     motions = _both_motions if options.mechanism == "drivetrain" else _one_motion
     return motions(runs, options, units, limit)
 
@@ -111,15 +116,15 @@ def _both_motions(
     return _with_turning(straight, _one_motion(angular, turns, "radians", limit), runs)
 
 
-def _units(asked: str | None, mechanism: str, runs: Sequence[Trial]) -> str:
+def unit_of_gains(options: CharacterizeOptions, runs: Sequence[Trial]) -> str:
     """The unit of the gains: as it is asked for, unless the recordings are of the other kind of motion."""
-    if asked is not None and asked not in UNITS:
-        raise UnknownName("unit", asked, UNITS)
+    asked, mechanism = options.units, options.mechanism
+    asked = None if asked is None else unit_named(asked)
     stated = {r.motion: r for r in runs if r.motion and r.part != "angular"}
     if len(stated) > 1:
         turns, slides = stated["rotary"].name, stated["linear"].name
         raise InvalidValue(f"{turns} is in a unit of angle and {slides} in one of length; expected one kind")
-    motion = next(iter(stated), "linear" if mechanism in ("elevator", "drivetrain") else "rotary")
+    motion = next(iter(stated), "linear" if mechanism in SLIDES else "rotary")
     if asked is None:
         return "meters" if motion == "linear" else "radians"
     if stated and (UNITS[asked][1] in LENGTHS) != (motion == "linear"):
@@ -129,6 +134,27 @@ def _units(asked: str | None, mechanism: str, runs: Sequence[Trial]) -> str:
             f" expected {valid}"
         )
     return asked
+
+
+def with_own_numbers(options: O, units: str) -> O:
+    """The options with what was typed in a unit of its own, 18deg or 0.05rot, in the unit of the gains.
+
+    Args:
+        options: as they were typed; numbers alone are in that unit already.
+        units: of the gains.
+
+    Returns:
+        The same with plain numbers.
+    """
+    size, short = UNITS[units]
+    way = "m" if short in LENGTHS else "rad"
+    kinds = {"max_error": way, "max_velocity_error": f"{way}/s", "threshold": f"{way}/s"}
+    kinds["step"] = kinds["threshold"] if options.loop == "velocity" else way
+    typed = {name: getattr(getattr(options, name), "text", "") for name in kinds}
+    names = {name: f"--{name.replace('_', '-')}" for name in kinds if typed[name]}
+    return replace(
+        options, **{name: si(typed[name], kinds[name], said) / size for name, said in names.items()}
+    )
 
 
 def _with_turning(
@@ -202,7 +228,7 @@ def _one_motion(
     if mechanism == "flywheel":  # which has no position to hold
         loops.pop("position", None)
     if mechanism in ("arm", "elevator") and "position" in loops:
-        findings += slow_loop(loops["position"], known, options, short)
+        findings += slow_loop(loops["position"], known, options, (short, effort))
     return Characterization(
         mechanism=mechanism,
         control=options.control,

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import InvalidValue, MissingValue
+from ...errors import BackemfError, InvalidValue, MissingValue
 from ...logs import BETWEEN_HELP, MAP_HELP
 from ...options import HIDDEN, OWN_UNIT, Answer, CommandSpec, Options, Terminal, option, options, parse_file
+from ...units import si
 
 
 def _names(module: str, table: str) -> Callable[[], list[str]]:
@@ -147,13 +148,14 @@ class CharacterizeWords(CharacterizeOptions):
     )
     wheel_diameter: float | None = option(
         default=None,
-        help="Of the wheel that a drivetrain rolls on [m]: with --motor, where the file does not say it.",
+        help="Of the wheel that a drivetrain rolls on [m]: gains of a log in rotations are in metres with it;"
+        " and for --motor, where the file does not say it.",
         least=1e-4,
         unit="m",
     )
     drum_diameter: float | None = option(
         default=None,
-        help="Pitch diameter of the drum or sprocket that lifts an elevator [m]: with --motor, as well.",
+        help="Pitch diameter of the drum or sprocket that lifts an elevator [m]: as --wheel-diameter.",
         least=1e-4,
         unit="m",
     )
@@ -192,32 +194,19 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
 
     Example: backemf characterize arm.wpilog --mechanism arm --units rotations --constants java --plot arm.png
     """
-    from .characterize import run_characterize
+    from .characterize import run_characterize, unit_of_gains, with_own_numbers
     from .figures import drawn_tests, test_runs
     from .mechanism_constants import physics
-    from .wpilog_runs import mechanism_logs
-    from .wpilog_units import UnitNotStated
 
-    o = options
-    if o.motor is not None and o.ratio is None:
+    if options.motor is not None and options.ratio is None:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
-    if o.wheel_diameter is not None and o.drum_diameter is not None:
+    if options.wheel_diameter is not None and options.drum_diameter is not None:
         raise InvalidValue("--wheel-diameter and --drum-diameter are both given; expected one of them")
-    known = {"map": o.map, "preset": o.preset, "between": o.between, "mechanism": o.mechanism}
-    read = functools.partial(mechanism_logs, *o.logs, **known, progress=terminal.say)
-    try:
-        logs = read(name=o.name, units=o.units)
-    except UnitNotStated as unknown:
-        if not terminal.attended:
-            raise
-        asked = str(unknown).partition("; ")[0]
-        o = options = replace(o, units=terminal.prompt(asked).strip().lower())
-        logs = read(name=o.name, units=o.units)
-    asked = replace(o, name=o.name or _ask_mechanism(logs, terminal), progress=terminal.say)
-    gains = run_characterize(logs, asked)
+    o, runs, radius = _roll_runs(*_read_runs(options, terminal), terminal)
+    o = with_own_numbers(o, unit_of_gains(o, runs))
+    gains = run_characterize(runs, o)
     back, plant = None, {}
     if o.motor is not None and o.ratio is not None:
-        radius = _radius(o, gains.units)
         back = physics(gains, o.motor, ratio=o.ratio / (radius or 1.0), n_motors=o.motors)
         plant = {"motor": o.motor, "n_motors": o.motors, "simulation": _simulation(back, o.ratio, radius)}
     source = "" if o.constants is None else _constants(gains, o, **plant)
@@ -238,7 +227,39 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
 
     findings = [*gains.findings, *(back.findings if back else ())]
     figures = {} if o.plot is None else {o.plot: test_runs(gains)}
-    return Answer(content=content, text=text, findings=findings, written=[o.plot], figures=figures)
+    return Answer(content=content, text=text, findings=findings, written=[o.plot], figures=figures, asked=o)
+
+
+def _read_runs(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWords, list[Any]]:
+    """(the options, the runs of one mechanism); a person at a terminal is asked for what no file states."""
+    from .trials import of_one, runs_from
+    from .wpilog_runs import mechanism_logs
+    from .wpilog_units import UnitNotStated, unit_named
+
+    known = {"map": o.map, "preset": o.preset, "between": o.between, "mechanism": o.mechanism}
+    read = functools.partial(mechanism_logs, *o.logs, **known, progress=terminal.say, name=o.name)
+    try:
+        logs = read(units=o.units)
+    except UnitNotStated as unknown:
+        if not terminal.attended:
+            raise
+        asked = str(unknown).partition("; ")[0]
+        o = _ask(terminal, asked, lambda said: replace(o, units=unit_named(said) and said))
+        logs = read(units=o.units)
+    o = replace(o, name=o.name or _ask_mechanism(logs, terminal), progress=terminal.say)
+    return o, of_one(runs_from(logs, o.control), o.name)
+
+
+def _ask(
+    terminal: Terminal, question: str, understand: Callable[[str], CharacterizeWords]
+) -> CharacterizeWords:
+    """The options with what a person answers, who is asked again until it can be understood."""
+    said = question
+    while True:
+        try:
+            return understand(terminal.prompt(said))
+        except BackemfError as error:
+            said = f"{error}. {question}"
 
 
 def _ask_mechanism(logged: Sequence[Any], terminal: Terminal) -> str | None:
@@ -249,26 +270,42 @@ def _ask_mechanism(logged: Sequence[Any], terminal: Terminal) -> str | None:
     return terminal.prompt(f"Tests of which mechanism? There are {', '.join(there)}")
 
 
-def _radius(o: CharacterizeWords, units: str) -> float | None:
-    """Of the wheel or drum of a mechanism that slides [m]: as it was given, or as its file says; None for one
-    that turns."""
+def _roll_runs(
+    o: CharacterizeWords, runs: list[Any], terminal: Terminal
+) -> tuple[CharacterizeWords, list[Any], float | None]:
+    """(the options, the runs, the radius of wheel or drum [m]): what turned in the log of a mechanism that
+    slides is in metres where the diameter is told, and it must be where metres are needed."""
     from ...logs.read import find
+    from .characterize import SLIDES, unit_of_gains
     from .sysid_json import LENGTHS, travel_per_turn
+    from .trials import roll
+    from .wpilog_units import unit_named
 
+    rolls = o.mechanism in SLIDES and {run.motion for run in runs if run.part != "angular"} == {"rotary"}
+    of_length = o.units is not None and unit_named(o.units) in LENGTHS
+    linear = rolls or unit_of_gains(o, runs) in LENGTHS
+    typed = (o.constants, o.mechanism, o.control) == ("c++", "elevator", "voltage")
+    needed = linear and (o.motor is not None or (rolls and (of_length or typed)))
     given = o.wheel_diameter or o.drum_diameter
-    if units not in LENGTHS:
-        if given is not None:
-            raise InvalidValue(f"a diameter is given, and these gains are in {units}; leave it out")
-        return None
-    if given is not None:
-        return 0.5 * given
-    travels = {travel for path in find(*o.logs) if (travel := travel_per_turn(path)) is not None}
-    if len(travels) != 1:
-        raise MissingValue(
-            "a mechanism that slides needs the diameter of what its motor turns, to know how far a turn"
-            " takes it; give --drum-diameter 0.05 for a drum of 50 mm, or --wheel-diameter"
-        )
-    return travels.pop() / (2 * math.pi)
+    if given is not None and not (rolls or needed):
+        why = "the log is in a unit of length, where only --motor needs it; leave it out"
+        turns = f"the mechanism is {o.mechanism}, which turns; leave it out, or give --mechanism elevator"
+        raise InvalidValue(f"a diameter is given, and {why if linear else turns}")
+    if given is None and needed:
+        ways = {way for path in find(*o.logs) if (way := travel_per_turn(path)) is not None}
+        given = ways.pop() / math.pi if len(ways) == 1 else None
+    if given is None and needed:
+        if not terminal.attended:
+            raise MissingValue(
+                "a mechanism that slides needs the diameter of what its motor turns, to know how far a turn"
+                " takes it; give --drum-diameter 0.05 for a drum of 50 mm, or --wheel-diameter"
+            )
+        question = "How far does a turn take it? Diameter of its drum or wheel, such as 50mm"
+        o = _ask(terminal, question, lambda said: replace(o, drum_diameter=si(said, "m", "the diameter")))
+        given = o.drum_diameter
+    if rolls and given is not None:
+        o, runs = replace(o, units=o.units if of_length else None), [roll(run, 0.5 * given) for run in runs]
+    return o, runs, None if given is None else 0.5 * given
 
 
 def _simulation(back: Any, ratio: float, radius: float | None) -> dict[str, tuple[float, str]]:

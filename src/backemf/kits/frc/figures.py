@@ -3,7 +3,6 @@ and the step responses."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +10,7 @@ import numpy as np
 
 from ...figure import Curve, Figure, Panel, over_time
 from .characterize import UNITS, Characterization, PredictedSegment
-from .loop_gains import Feedback, StepResponse, step_response
-
-_LEVEL = 0.5
-"""Share of what the input can reach that a step asks for, where none was told."""
+from .loop_gains import Feedback, StepResponse, simulate_step
 
 
 def test_runs(measured: Characterization) -> Figure:
@@ -108,46 +104,23 @@ def step_panels(measured: Characterization) -> list[Panel]:
     panels = []
     for name, feedback in measured.feedback.items():
         end = "_angular" if name.endswith("_angular") else ""
-        kS, kV, kA, kG = (
-            measured.gains[gain + end].value if gain + end in measured.gains else 0.0
-            for gain in ("kS", "kV", "kA", "kG")
-        )
-        if kS is not None and kV is not None and kA is not None and kA > 0:
-            gains = {"kS": max(kS, 0.0), "kV": kV, "kA": kA, "kG": kG or 0.0}
-            panels += _step(measured, name, feedback, gains, "rad" if end else UNITS[measured.units][1])
+        gains = {kind: measured.gains[kind + end].value for kind in ("kS", "kV", "kA")}
+        gains |= {"kG": measured.gains["kG"].value} if "kG" in measured.gains and not end else {}
+        run = simulate_step(feedback, gains, measured.limit)
+        if run is not None:
+            short = "rad" if end else UNITS[measured.units][1]
+            panels += _step_panels_of(measured, name, feedback, run, short)
     return panels
 
 
-def _settled_run(
-    measured: Characterization, feedback: Feedback, gains: dict[str, float], step: float
-) -> StepResponse:
-    """A simulated step, long enough to see it come to rest."""
-    moving, duration = feedback.loop == "velocity", 1.0
-    if moving and math.isfinite(measured.timescale):
-        duration = float(np.clip(8 * measured.timescale, 0.3, 5.0))
-    run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
-    while not moving and run.velocity[-1] != 0 and run.settling_time > 0.7 * duration and duration < 8:
-        duration *= 2
-        run = step_response(feedback, **gains, step=step, limit=measured.limit, duration=duration)
-    return run
-
-
-def _step(
-    measured: Characterization, name: str, feedback: Feedback, gains: dict[str, float], short: str
+def _step_panels_of(
+    measured: Characterization, name: str, feedback: Feedback, run: StepResponse, short: str
 ) -> list[Panel]:
-    free = measured.limit - abs(gains["kG"]) - gains["kS"]
-    if free <= 0:
-        return []
-    top, moving = free / max(gains["kV"], 1e-9), feedback.loop == "velocity"
-    step = feedback.step
-    if step is None:
-        step = _LEVEL * top if moving else _LEVEL * measured.limit / max(feedback.volts_per_error, 1e-9)
-    run = _settled_run(measured, feedback, gains, step)
-    settled = "does not settle" if moving else "friction holds it off"
-    if math.isfinite(run.settling_time):
-        settled = f"settles in {run.settling_time:.2g} s"
+    """One step, and the input that it takes."""
+    moving = feedback.loop == "velocity"
+    settled = feedback.note if feedback.settles is None else f"settles in {feedback.settles:.2g} s"
     lines = [
-        Curve(x=run.time, y=np.full_like(run.time, step), label="target", style="thin"),
+        Curve(x=run.time, y=np.full_like(run.time, run.target), label="target", style="thin"),
         Curve(x=run.time, y=run.velocity if moving else run.position, label="simulated", color=1),
     ]
     word, unit = name.replace("_", " "), f"{short}/s" if moving else short

@@ -103,7 +103,7 @@ def _invert(rows: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     size = np.maximum(np.linalg.norm(R, axis=0), 1e-150)
     _, values, turned = np.linalg.svd(R / size)
     values = np.pad(values, (0, len(size) - len(values)))
-    vectors, lost = turned.T, values < 3e-8 * values[0]
+    vectors, lost = turned.T, values <= 3e-8 * values[0]
     inverse = (vectors[:, ~lost] / values[~lost] ** 2) @ vectors[:, ~lost].T / np.outer(size, size)
     # A first angle that nothing depends on says nothing about gains.
     lost &= np.linalg.norm(vectors[:n], axis=0) > 1e-3

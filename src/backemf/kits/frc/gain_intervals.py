@@ -86,9 +86,10 @@ def _hull(own: Interval, parts: tuple[Interval, Interval]) -> Interval:
 def _blind(fit: MechanismFit, scale: np.ndarray) -> np.ndarray:
     """Which gains take part in a direction the data say nothing about."""
     blind = np.zeros(len(fit.names), bool)
+    # kA is counted by its logarithm, which a fit of little kV moves far where kA / kV alone is told
+    own = np.where(np.arange(len(scale)) == 2, 1.0 / np.clip(abs(fit.values[1]) / scale[1], 1e-3, 1.0), scale)
     for direction in fit.singular:
-        step = np.abs(direction)
-        step = step / np.where(np.arange(len(step)) == 2, 1.0, scale)  # kA is counted by its logarithm
+        step = np.abs(direction) / own
         if step.max() > 0:
             blind |= step > 1e-3 * step.max()
     return blind

@@ -19,7 +19,7 @@ from ...errors import InvalidValue, UnknownName
 from ...findings import Finding, finding
 from .characterization import Feedback as Feedback
 from .commands import CharacterizeOptions
-from .mechanism import Mechanism, step as moved
+from .mechanism import Mechanism, stepper
 
 _NO_INERTIA = 1e-7
 """Below this kA the mechanism follows at once."""
@@ -190,7 +190,7 @@ def position_gains(
         gains = (float(K[0, 0]), float(K[0, 1]))
     both = f"{_with(max_position_error, units[0])} and {_with(max_velocity_error, units[0], '/s')}"
     design = _clock_words(f"{both} off are worth {_with(max_effort, units[1])}", clock)
-    return feedback("position", gains, design, settles=settling_time(kV, kA, *gains))
+    return feedback("position", gains, design)
 
 
 def _with(value: float, unit: str, per: str = "") -> str:
@@ -200,22 +200,6 @@ def _with(value: float, unit: str, per: str = "") -> str:
 def _clock_words(off: str, clock: Mapping[str, float]) -> str:
     """What a regulator was made for, in words."""
     return f"LQR: {off}; every {1e3 * clock['period']:g} ms, measured {1e3 * clock['delay']:g} ms late"
-
-
-def settling_time(kV: float, kA: float, kP: float, kD: float) -> float:
-    """Until kA p'' + (kV + kD) p' + kP p = kP stays within 2 % [s], by its poles: without friction, delay or
-    limit. Infinite where nothing drives it."""
-    if kP <= 0:
-        return math.inf
-    if kA < _NO_INERTIA:
-        return math.log(50.0) * (kV + kD) / kP
-    a, b = np.roots([kA, kV + kD, kP]).astype(complex)
-    if abs(a - b) < 1e-6 * abs(a):
-        a *= 1.0 + 1e-6
-    slow = -max(a.real, b.real)
-    t = np.linspace(0.0, 10.0 / slow, 4001)
-    off = np.abs((b * np.exp(a * t) - a * np.exp(b * t)) / (b - a))
-    return float(t[np.flatnonzero(off > 0.02)[-1]])
 
 
 def settle(
@@ -249,7 +233,7 @@ def settle(
         reach = min(rate, (kV + spare / size) / kA, 0.5 / lag)
         K = (max(0.0, kA * reach - kV), 0.0)
         if kA * rate <= kV:
-            note = f"it settles in {4 * kA / kV:.3g} s by itself"
+            note = "it settles as fast by itself"
     elif loop == "position":
         # Two equal poles at -w settle to 2 % in 5.83 / w.
         rate, spare = 5.83 / time, max(spare, 1e-9)
@@ -261,11 +245,9 @@ def settle(
     else:
         raise UnknownName("loop", loop, ("position", "velocity"))
     if reach < rate and not note:
-        why = "the delay" if reach in (0.5 / lag, 0.3 / lag) else "the limit of the input"
-        slower = (4.0 if loop == "velocity" else 5.83) / reach
-        note = f"{why} allows {slower:.3g} s, not {time:g} s"
-    size_of = _with(step, units[0], "/s" if loop == "velocity" else "")
-    design = f"settles {size_of} in {time:g} s within {_with(limit, units[1])}"
+        note = _too_slow("the delay" if reach in (0.5 / lag, 0.3 / lag) else "the limit of the input", time)
+    size_of = _with(float(f"{step:.4g}"), units[0], "/s" if loop == "velocity" else "")
+    design = f"made to settle {size_of} in {time:g} s within {_with(float(f'{limit:.3g}'), units[1])}"
     against = kS if loop == "position" else 0.0
     return feedback(loop, K, design, note=note, step=step, against_friction=against)
 
@@ -278,8 +260,11 @@ def _damped_gain(kV: float, kA: float, time: float, most: float, lag: float) -> 
     pole = 0.5 * (kV - math.sqrt(max(kV * kV - 4 * kA * K_0, 0.0))) / kA
     if pole >= 0.99 * 4.0 / time:
         return K_0, ""
-    why = "the limit of the input" if most == K_0 else "the delay"
-    return K_0, f"{why} allows {4.0 / pole:.3g} s, not {time:g} s"
+    return K_0, _too_slow("the limit of the input" if most == K_0 else "the delay", time)
+
+
+def _too_slow(why: str, time: float) -> str:
+    return f"{why} does not allow {time:g} s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,7 +316,7 @@ def step_response(
     fine = max(1, math.ceil(feedback.period / 0.001))
     h = feedback.period / fine
     late = round(feedback.delay / h)
-    within: Any = h * np.arange(1, fine + 1)
+    take = stepper(mechanism, h * np.arange(1, fine + 1))
     t = h * np.arange(n * fine + 1)
     position, velocity, effort = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
     for k in range(0, n * fine, fine):
@@ -344,7 +329,7 @@ def step_response(
             u = kG + push + feedback.volts_per_error * off - feedback.volts_per_rate * velocity[seen]
         u = min(max(u, -limit), limit)
         to = slice(k + 1, k + fine + 1)
-        position[to], velocity[to] = moved(mechanism, position[k], velocity[k], u, within)
+        position[to], velocity[to] = take(position[k], velocity[k], u)
         effort[to] = u
     shown = (velocity if feedback.loop == "velocity" else position) / step
     outside = np.flatnonzero(np.abs(shown - 1) > 0.02)
@@ -413,13 +398,78 @@ def _sign(x: float) -> float:
 
 SLOW = 1.0
 """A position loop that takes longer is pointed out [s]."""
+LONGEST = 8.0
+"""What has not settled by then is not waited for [s]."""
 
 
-def _position_loop(kV: float, kA: float, asked: CharacterizeOptions, **settings: Any) -> Feedback:
+def _position_loop(
+    gains: Mapping[str, float | None], asked: CharacterizeOptions, units: tuple[str, str]
+) -> Feedback:
     errors = {"max_position_error": asked.max_error, "max_velocity_error": asked.max_velocity_error}
     errors["max_effort"] = asked.max_effort
     clock = {"preset": asked.controller, "period": asked.period, "delay": asked.delay}
-    return position_gains(kV, kA, **_given_values(errors), **clock, **settings)
+    kV, kA = float(gains["kV"] or 0.0), float(gains["kA"] or 0.0)
+    loop = position_gains(kV, kA, **_given_values(errors), **clock, units=units)
+    return _with_step(loop, gains, asked, units)
+
+
+LEVEL = 0.5
+"""Share of what the input can reach that a step asks for, where none was told."""
+
+
+def simulate_step(feedback: Feedback, gains: Mapping[str, float | None], limit: float) -> StepResponse | None:
+    """A step of a loop with friction, delay and the limit of the input, long enough to see it come to rest.
+
+    Args:
+        feedback: the loop, with the size of its step.
+        gains: kS, kV, kA and perhaps kG, in the unit of the step; None where one is not determined.
+        limit: the largest input [V, or A].
+
+    Returns:
+        The motion; None where a gain is not known, or where friction and weight leave no input to move it.
+    """
+    kS, kV, kA, kG = (gains.get(name, 0.0) for name in ("kS", "kV", "kA", "kG"))
+    if kS is None or kV is None or kA is None or kA <= 0 or feedback.step is None:
+        return None
+    kS, kV, kG = max(kS, 0.0), max(kV, 0.0), kG or 0.0
+    if limit - abs(kG) - kS <= 0:
+        return None
+    duration, moving = 1.0, feedback.loop == "velocity"
+    if moving:
+        duration = float(np.clip(8 * kA / max(kV, 1e-9), 0.3, 5.0))
+    while True:
+        how = {"step": feedback.step, "limit": limit, "duration": duration}
+        run = step_response(feedback, kS=kS, kV=kV, kA=kA, kG=kG, **how)
+        over = moving or duration >= LONGEST or run.settling_time <= 0.7 * duration
+        if over or _is_held(feedback, run, kS):
+            return run
+        duration *= 2
+
+
+def _is_held(feedback: Feedback, run: StepResponse, kS: float) -> bool:
+    """Whether a position ends at rest, or creeps to where friction is as large as what still drives it."""
+    off, late = run.target - run.position[-1], run.position[-(len(run.time) // 10) :]
+    return bool(abs(off) * feedback.volts_per_error <= 1.02 * kS and np.ptp(late) < 0.01 * abs(run.target))
+
+
+def _with_step(
+    feedback: Feedback, gains: Mapping[str, float | None], asked: CharacterizeOptions, units: tuple[str, str]
+) -> Feedback:
+    """The loop with the step of it that is shown, until when that comes within 2 %, or what keeps it off."""
+    limit, moving = asked.limit or 0.0, feedback.loop == "velocity"
+    kS, kV, kA, kG = (float(gains.get(name) or 0.0) for name in ("kS", "kV", "kA", "kG"))
+    fastest = (limit - abs(kG) - max(kS, 0.0)) / max(kV, kA, 1e-9)  # at last, or in a second
+    farthest = min(LEVEL * limit / max(feedback.volts_per_error, 1e-9), asked.max_error or 1.0)
+    step = feedback.step or (LEVEL * fastest if moving else farthest)
+    run = simulate_step(replace(feedback, step=step), gains, limit)
+    if run is None:
+        return feedback
+    if math.isfinite(run.settling_time):
+        return replace(feedback, step=step, settles=run.settling_time)
+    off = _with(float(f"{abs(step - run.position[-1]):.2g}"), units[0])
+    held = not moving and _is_held(feedback, run, max(kS, 0.0))
+    why = f"friction holds it {off} off" if held else f"it has not settled after {run.time[-1]:.2g} s"
+    return replace(feedback, step=step, note="; ".join(filter(None, (feedback.note, why))))
 
 
 def _given_values(values: Mapping[str, float | None]) -> dict[str, float]:
@@ -445,44 +495,51 @@ def loops_of(
     kV, kA = gains["kV"], gains["kA"]
     if kV is None or kA is None or kV < 0 or kA <= 0:
         return {}
+    asked = replace(asked, limit=limit)
     errors = _given_values({"max_error": asked.max_velocity_error, "max_effort": asked.max_effort})
     how: LoopSettings = {"preset": asked.controller, "period": asked.period, "delay": asked.delay}
     how["units"] = units
     loops = {
-        "velocity": velocity_gains(kV, kA, **errors, **how),
-        "position": _position_loop(kV, kA, asked, units=units),
+        "velocity": _with_step(velocity_gains(kV, kA, **errors, **how), gains, asked, units),
+        "position": _position_loop(gains, asked, units),
     }
     if asked.settling_time is not None and asked.step is not None:
         kS, left = max(gains["kS"] or 0.0, 0.0), limit - abs(gains.get("kG") or 0.0)
         step = {"time": asked.settling_time, "step": asked.step, "limit": left, "kS": kS}
-        loops["settling"] = settle(kV, kA, **step, loop=asked.loop, **how)
+        made = settle(kV, kA, **step, loop=asked.loop, **how)
+        loops["settling"] = _with_step(made, gains, asked, units)
     return loops
 
 
 def slow_loop(
-    position: Feedback, gains: Mapping[str, float | None], asked: CharacterizeOptions, unit: str
+    position: Feedback, gains: Mapping[str, float | None], asked: CharacterizeOptions, units: tuple[str, str]
 ) -> Iterator[Finding]:
     """A position loop that needs more than a second, and the error to give that makes it quicker.
 
     Args:
         position: the loop.
-        gains: kV and kA, in the chosen unit; None where one is not determined.
-        asked: what the loop was made for.
-        unit: that of position, for the words.
+        gains: kS, kV and kA, in the chosen unit; None where one is not determined.
+        asked: what the loop was made for, with the limit of the input.
+        units: those of position and input, for the words.
 
     Yields:
         One finding, or none.
     """
-    kV, kA, takes = gains["kV"], gains["kA"], position.settles
-    if kV is None or kA is None or takes is None or takes <= SLOW:
+    takes = position.settles
+    if position.step is None or (takes is not None and takes <= SLOW):
         return
-    smaller = [
+    smaller = (
         float(f"{(asked.max_error or 1.0) / by:.2g}") for by in (2, 5, 10, 20, 50, 100, 200, 500, 1000)
-    ]
-    times = {error: _position_loop(kV, kA, replace(asked, max_error=error)).settles for error in smaller}
-    quick = next((error for error, time in times.items() if time is not None and time <= SLOW), None)
-    text = f"the position loop takes {takes:.2g} s to come within 2 %, before friction and limits."
+    )
+    times = (
+        (error, _position_loop(gains, replace(asked, max_error=error), units).settles) for error in smaller
+    )
+    quick = next(((error, time) for error, time in times if time is not None and time <= SLOW), None)
+    size = _with(float(f"{position.step:.3g}"), units[0])
+    text = f"the position loop does not come within 2 % of a step of {size}: {position.note}."
+    if takes is not None:
+        text = f"the position loop takes {takes:.2g} s to come within 2 % of a step of {size}."
     remedy = "ask for a time: --settle 0.5 --step, with the step that is to settle"
     if quick is not None:
-        remedy = f"--max-error {quick:g} [{unit}] makes it {times[quick]:.2g} s; or {remedy}"
-    yield finding("slow_loop", text, remedy, time=takes)
+        remedy = f"--max-error {quick[0]:g} [{units[0]}] makes it {quick[1]:.2g} s; or {remedy}"
+    yield finding("slow_loop", text, remedy, **({} if takes is None else {"time": takes}))

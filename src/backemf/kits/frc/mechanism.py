@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,11 +96,40 @@ def step(
 
 def _coast(v: Scalar, a: Scalar, rate: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
     """(way, velocity) after h seconds of v' = a - rate v."""
-    x = rate * h
-    first = h * mean_decay(x)
-    second = h * h * _second_decay(x)
+    first, second = _decays(rate, h)
     slope = a - rate * v
     return v * h + slope * second, v + slope * first
+
+
+def _decays(rate: Scalar, h: Scalar) -> tuple[Scalar, Scalar]:
+    """What an acceleration at the beginning of h seconds makes of velocity, and of position."""
+    return h * mean_decay(rate * h), h * h * _second_decay(rate * h)
+
+
+def stepper(mechanism: Mechanism, h: Any) -> Callable[[float, float, float], tuple[Any, Any]]:
+    """`step` of a weight that is the same everywhere, for taking one after another.
+
+    Args:
+        mechanism: its gains.
+        h: for how long each input holds, or several times up to that [s].
+
+    Returns:
+        From position, velocity and input to (position, velocity) at these times: quickly while it keeps
+        moving one way.
+    """
+    rate = mechanism.effort_per_velocity / mechanism.effort_per_acceleration
+    first, second = _decays(rate, h)
+
+    def take(position: float, velocity: float, effort: float) -> tuple[Any, Any]:
+        way = math.copysign(1.0, velocity)
+        push = effort - mechanism.gravity - way * mechanism.friction
+        slope = push / mechanism.effort_per_acceleration - rate * velocity
+        after = velocity + slope * first
+        if velocity == 0 or np.min(after * way) <= 0:
+            return step(mechanism, position, velocity, effort, h)
+        return position + velocity * h + slope * second, after
+
+    return take
 
 
 def _second_decay(x: Scalar) -> Scalar:
@@ -535,8 +564,8 @@ class MechanismModel:
         """The weighted sum of squares; infinite where gains run away."""
         total = 0.0
         for k in range(len(self.segments)):
-            r = self.scaled_measurement(k) - self.scaled_prediction(x, k)
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
+                r = self.scaled_measurement(k) - self.scaled_prediction(x, k)
                 total += float(np.sum(weights[k] * r * r))
         total += sum((weight * (float(x[j]) - value)) ** 2 for j, (value, weight) in self.priors.items())
         return total if math.isfinite(total) else math.inf

@@ -476,13 +476,14 @@ def fit_findings(
 def _rests_on_model(
     fit: MechanismFit, gains: Mapping[str, Interval], segments: Sequence[Segment]
 ) -> Iterator[Finding]:
-    """Friction and weight that only fast tests tell apart."""
+    """Friction and weight that slow tests one way tell apart, with what else there is."""
     up, down = slow_ways(segments)
     if "kG" in fit.names and up != down and gains["kS"][0] is not None:
-        text = (
-            "kS and kG are told apart only by comparing slow tests one way with fast ones the other way; the"
-            f" fast ones' input is taken to be sure to {100 * UNSURE:g} %."
-        )
+        told = "by how it moves the other way before the ramp takes it along"
+        if not all(s.run.slow for s in segments):
+            sure = f"the fast ones' input is taken to be sure to {100 * UNSURE:g} %"
+            told = f"by comparing slow tests one way with fast ones the other way; {sure}"
+        text = f"kS and kG are told apart only {told}."
         yield finding("rests_on_model", text, f"add quasistatic-{'reverse' if up else 'forward'}")
 
 

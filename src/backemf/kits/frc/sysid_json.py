@@ -21,7 +21,8 @@ TESTS = {
     "fast-forward": "dynamic-forward",
     "fast-backward": "dynamic-reverse",
 }
-_UNITS = {"radians": "rad", "degrees": "deg", "rotations": "rev", "meters": "m", "feet": "ft", "inches": "in"}
+SHORT = {"radians": "rad", "degrees": "deg", "rotations": "rev", "meters": "m", "feet": "ft", "inches": "in"}
+"""How a log spells the units of gains."""
 LENGTHS = {"meters": 1.0, "feet": 0.3048, "inches": 0.0254}
 OLD = 10
 """Numbers in a row of the tool before SysId (github.com/wpilibsuite/frc-characterization)."""
@@ -54,9 +55,9 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     if not isinstance(content, dict):
         raise ReadError(f"expected an object with the tests of SysId, found {type(content).__name__}")
     word = str(content.get("units", "Rotations"))
-    unit = _UNITS.get(word.lower())
+    unit = SHORT.get(word.lower())
     if unit is None:
-        raise ReadError(f"'units' is {word!r}; expected one of {', '.join(w.capitalize() for w in _UNITS)}")
+        raise ReadError(f"'units' is {word!r}; expected one of {', '.join(w.capitalize() for w in SHORT)}")
     scale = content.get("unitsPerRotation", 1.0)
     if not is_number(scale) or scale == 0:
         raise ReadError(f"'unitsPerRotation' is {scale!r}; expected a number other than 0")

@@ -386,6 +386,21 @@ def with_velocity(run: Trial) -> Trial:
     return replace(run, velocity_time=0.5 * (t[1:] + t[:-1]), velocity=np.diff(p) / np.diff(t))
 
 
+def roll(run: Trial, radius: float) -> Trial:
+    """A run of what turned a mechanism, as the way that it takes it.
+
+    Args:
+        run: in radians; one of a gyro stays.
+        radius: of the wheel or drum [m].
+
+    Returns:
+        The run in metres.
+    """
+    if run.part == "angular":
+        return run
+    return replace(run, velocity=radius * run.velocity, position=radius * run.position, motion="linear")
+
+
 def runs_from(given: Any, control: str = "voltage") -> list[Trial]:
     """The runs in whatever is given: runs, logs, or rows [t, u, position, velocity] by test."""
     if control not in CONTROLS:

@@ -37,6 +37,7 @@ _UNITS = {
     **dict.fromkeys(("volt", "volts", "v"), "V"),
     **dict.fromkeys(("amp", "amps", "ampere", "amperes", "a"), "A"),
     **dict.fromkeys(("rotation", "rotations", "revolution", "revolutions", "rot", "rev"), "rev"),
+    **{"rpm": "rev/min", "rps": "rev/s"},
     **dict.fromkeys(("radian", "radians", "rad"), "rad"),
     **dict.fromkeys(("degree", "degrees", "deg"), "deg"),
     **dict.fromkeys(("meter", "meters", "metre", "metres", "m"), "m"),

@@ -11,19 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import MissingValue
+from ...errors import MissingValue, UnknownName
 from ...logs.recording import MUST_TELL, Channel, Recording
 from .characterization import UNITS
+from .sysid_json import SHORT
+from .wpilog import unit_of
 
-SPELLED = {
-    "radians": "rad",
-    "degrees": "deg",
-    "rotations": "rev",
-    "meters": "m",
-    "feet": "ft",
-    "inches": "in",
-}
-"""How a mapping spells the units of gains."""
 _ANGLES, _LENGTHS = ("radians", "degrees", "rotations"), ("meters", "feet", "inches")
 TYPICAL = {
     "arm": ("position", 2.0, _ANGLES),
@@ -60,6 +53,14 @@ class OpenSignal(NamedTuple):
     high: float
     per_minute: bool = False
     """Whether a velocity is, as the position beside it tells."""
+
+
+def unit_named(text: str) -> str:
+    """The unit of gains that a person means: rotations by "rot", "Revolutions" or "rpm"."""
+    unit = unit_of(text).partition("/")[0]
+    if unit not in SHORT.values():
+        raise UnknownName("unit", text.strip(), UNITS)
+    return next(name for name, short in SHORT.items() if short == unit)
 
 
 def guess_kind(name: str) -> str:
@@ -114,18 +115,16 @@ def likely_unit(signals: Sequence[OpenSignal], mechanism: str) -> str:
 
 def question(signals: Sequence[OpenSignal], mechanism: str) -> str:
     """The one question, with every signal and what its numbers suggest."""
-    listed = ", ".join(f"{s.entry} is {s.low:.3g} to {s.high:.3g}" for s in signals)
-    likely = " and ".join(dict.fromkeys(_likely_units(signals, mechanism).values()))
-    return (
-        f"no unit is stated of {listed}. By these numbers {likely} are likely. In which unit are they?"
-        f" ({', '.join(UNITS)})"
-    )
+    likely = _likely_units(signals, mechanism)
+    said = (f"{s.entry} is {s.low:.3g} to {s.high:.3g} (likely {likely[s.mechanism]})" for s in signals)
+    return f"no unit is stated of {', '.join(said)}. In which unit are they? ({', '.join(UNITS)})"
 
 
 def _likely_units(signals: Sequence[OpenSignal], mechanism: str = "simple") -> dict[str, str]:
-    """What the numbers of each mechanism suggest."""
+    """What the numbers of each mechanism suggest; its kind is told of one alone."""
     names = dict.fromkeys(s.mechanism for s in signals)
-    return {name: likely_unit([s for s in signals if s.mechanism == name], mechanism) for name in names}
+    kind = mechanism if len(names) == 1 else "simple"
+    return {name: likely_unit([s for s in signals if s.mechanism == name], kind) for name in names}
 
 
 def guess_units(runs: Sequence[Recording]) -> list[Recording]:
@@ -164,12 +163,13 @@ def with_units(runs: Sequence[Recording], units: str | None, mechanism: str) -> 
         if len(likely) > 1:
             asked = f"they are of {' and '.join(likely)}: take one at a time, --name {first} --units {unit}"
         raise UnitNotStated(f"{question(unknown, mechanism)}; {asked}")
-    swift = units == "rotations" and any(
+    name, per = unit_named(units), unit_of(units).partition("/")[2]
+    swift = name == "rotations" and any(
         s.signal == "velocity" and max(-s.low, s.high) > FASTEST for s in unknown
     )
-    per = "/min" if swift or _per_minute(runs) else "/s"
-    spelled = {"position": SPELLED[units], "velocity": SPELLED[units] + per}
-    note = f"in {units}{' and velocity per minute' if per == '/min' else ''}, as told"
+    per = per or ("min" if swift or _per_minute(runs) else "s")
+    spelled = {"position": SHORT[name], "velocity": f"{SHORT[name]}/{per}"}
+    note = f"in {name}{' and velocity per minute' if per == 'min' else ''}, as told"
 
     def with_unit(c: Channel) -> Channel:
         return replace(c, unit=spelled[c.signal]) if c.unit == MUST_TELL and c.signal in spelled else c

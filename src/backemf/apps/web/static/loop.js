@@ -58,7 +58,7 @@ function power(M, p) {
 const signed = (x, p) => (x >= 0 ? x ** p : Math.abs(x) ** p * Math.cos(Math.PI * p));
 
 /** [volts per error, volts per rate] of a loop. */
-export function gains(kind, {kV, kA}, {error, velocityError, effort}, {period, delay}) {
+export function gains(kind, {kV, kA}, {max_error: error, max_velocity_error: velocityError, max_effort: effort}, {period, delay}) {
   if (!(kA > 1e-7)) {
     if (kind === "velocity") return [0, 0];
     const K = regulator([[1]], [period], [error], effort);
@@ -76,14 +76,14 @@ export function gains(kind, {kV, kA}, {error, velocityError, effort}, {period, d
 }
 
 /** A step: {time, value, input, settles}; friction holds what stands still. */
-export function step(kind, K, {kS, kV, kA, kG}, {period, delay, limit, target, duration}) {
+export function step(kind, K, {kS, kV, kA, kG}, {period, delay, limit, target, duration, against_friction: push = 0}) {
   const fine = Math.max(1, Math.ceil(period / 0.001)), h = period / fine, n = Math.max(2, Math.ceil(duration / period)) * fine;
   const late = Math.round(delay / h), p = [0], v = [0], u = [0];
   let effort = 0;
   for (let k = 0; k < n; k += 1) {
     if (k % fine === 0) {
-      const seen = Math.max(0, k - late);
-      effort = kind === "velocity" ? kS * Math.sign(target) + kV * target + kG + K[0] * (target - v[seen]) : kG + K[0] * (target - p[seen]) - K[1] * v[seen];
+      const seen = Math.max(0, k - late), off = target - p[seen];
+      effort = kind === "velocity" ? kS * Math.sign(target) + kV * target + kG + K[0] * (target - v[seen]) : kG + K[0] * off - K[1] * v[seen] + (Math.abs(off) > 0.01 * Math.abs(target) ? push * Math.sign(off) : 0);
       effort = Math.min(Math.max(effort, -limit), limit);
     }
     const [moved, speed] = coast(v[k], effort - kG, kS, kV, kA, h);
@@ -94,6 +94,17 @@ export function step(kind, K, {kS, kV, kA, kG}, {period, delay, limit, target, d
   const value = kind === "velocity" ? v : p;
   let last = value.findLastIndex((x) => Math.abs(x / target - 1) > 0.02);
   return {time: value.map((_, k) => k * h), value, input: u, settles: last === n ? Infinity : (last + 1) * h};
+}
+
+/** A step, followed until it has settled, friction holds it off, or 8 s are over: also {off, held}. */
+export function followed(kind, K, gains, how) {
+  const moving = kind === "velocity", first = moving ? Math.min(Math.max((8 * gains.kA) / Math.max(gains.kV, 1e-9), 0.3), 5) : 1;
+  for (let duration = first; ; duration *= 2) {
+    const run = step(kind, K, gains, {...how, duration}), late = run.value.slice(-Math.floor(run.value.length / 10));
+    const off = Math.abs(how.target - run.value.at(-1)), creeps = Math.max(...late) - Math.min(...late) < 0.01 * Math.abs(how.target);
+    const held = !moving && creeps && off * K[0] <= 1.02 * gains.kS;
+    if (moving || duration >= 8 || run.settles <= 0.7 * duration || held) return {...run, off, held};
+  }
 }
 
 /** [way, velocity] after h seconds, through a standstill on the way too. */

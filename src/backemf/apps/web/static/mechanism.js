@@ -4,8 +4,8 @@ import {follow} from "./api.js";
 import {panel} from "./chart.js";
 import {mapTable, toldMap} from "./columns.js";
 import {fill, fresh, h, later, number, size, unit, words} from "./dom.js";
-import {gains as loopGains, step} from "./loop.js";
-import {asking, button, card, command, copying, dropzone, ended, field, findings, history, inApp, point, proposing, select, sentence, table, trouble, watch} from "./parts.js";
+import {followed, gains as loopGains} from "./loop.js";
+import {asking, button, card, command, copying, dropzone, ended, field, findings, heading, history, inApp, point, proposing, select, sentence, table, trouble, watch} from "./parts.js";
 
 const GUESS = [["flywheel", /fly|shoot|roller|intake/i], ["elevator", /elev|lift|climb/i], ["arm", /arm|pivot|wrist|elbow/i], ["drivetrain", /drive|swerve|chassis/i]];
 const TITLES = {simple: "simple motor", java: "Java", "c++": "C++", python: "Python"};
@@ -17,7 +17,7 @@ const GROUPS = [
 ];
 const ASIDE = ["name", "map", "curves"];
 const UNITS = ["radians", "degrees", "rotations", "meters", "feet", "inches"];
-const label = (name) => LABELS[name] ?? sentence(words(name)).replace(/\.$/, "");
+const label = (name) => LABELS[name] ?? heading(name);
 
 export async function screen(main, project, offered) {
   const form = {use: [], map: {}, unitsOf: {}, constants: "java", ...project.form};
@@ -150,9 +150,18 @@ export async function screen(main, project, offered) {
       .map((f) => [f.name, form[f.name]]));
     try {
       const request = {command: "characterize", logs: used(), ...typed, ...(units ? {units} : {}), ...(form.name ? {name: form.name} : {}), map: toldMap(form), curves: true};
-      watch(project, found, await project.run(request), result, again);
+      watch(project, found, await project.run(request), shown, again);
     } catch (error) { fill(found, trouble(error)); point(asked, error); }
   }
+
+  /** Gains, and what is pasted, with weights that a slider has. */
+  function use(weights) {
+    Object.assign(form, weights);
+    keep();
+    showChoice();
+    run();
+  }
+  const shown = (found) => result(found, use);
 
   fill(main, h("h1", {class: "unseen"}, project.name), h("div", {},
     card("recordings", "1. The log", dropzone(project, "a WPILOG, SysId JSON or CSV", offered.kinds.recordings, (added) => {
@@ -170,8 +179,8 @@ export async function screen(main, project, offered) {
   const done = project.last("characterize");
   if (used().length) look();
   if (done) {
-    if (done.over) fill(found, ended(done, await project.answer(done.id), result));
-    else watch(project, found, done, result, again);
+    if (done.over) fill(found, ended(done, await project.answer(done.id), shown));
+    else watch(project, found, done, shown, again);
   }
 }
 
@@ -192,7 +201,7 @@ function tests(recordings) {
       ], good.filter((r) => (r.mechanism ?? "") === name), `Tests of ${name || "the log"}`)])) : null];
 }
 
-function result(answer) {
+function result(answer, use) {
   const short = answer.gains.kV?.unit?.match(/\((\w+)\/s\)/)?.[1] ?? "rad";
   const facts = [["R² on stretches held out", answer.r2, ""], ["RMSE of velocity", answer.velocity_error, `${short}/s`], ["timescale", answer.timescale, "s"], ["delay", answer.delay, "s"]]
     .filter(([, value]) => Number.isFinite(value)).map(([name, value, u]) => h("span", {class: "chip"}, `${name} ${number(value)} ${u}`.trim()));
@@ -207,49 +216,48 @@ function result(answer) {
   findings(answer.findings),
   answer.constants ? [h("h3", {}, "To paste"), copying(answer.constants), h("pre", {class: "source", tabindex: "0", "aria-label": "Constants to paste"}, h("code", {}, answer.constants))] : null,
   physics.length ? [h("h3", {}, "Behind the gains"), h("ul", {}, physics.map(([name, u]) => h("li", {}, `${linear && name === "inertia" ? "mass" : words(name)} ${number(answer.physics[name])} ${unit(u)}`,
-    name === "inertia" && usual ? h("span", {class: "quiet"}, ` (${number(usual[0])} to ${number(usual[1])} is plausible)`) : null)))] : null,
-  loops(answer, short), frictionLine(answer, short), testPlots(answer)];
+    name === "inertia" && usual ? h("span", {class: "quiet"}, ` (${number(usual[0])} to ${number(usual[1])} is plausible)`) : null)),
+    Object.entries(answer.physics.predicted).map(([name, value]) => h("li", {}, `the motor alone predicts ${name} ${number(value)} ${unit(answer.gains[name].unit)}`)))] : null,
+  loops(answer, short, use), frictionLine(answer, short), testPlots(answer)];
 }
 
-/** Each loop with its weights as sliders: gains and step response follow. */
-function loops(answer, short) {
-  const known = Object.fromEntries(["kS", "kV", "kA", "kG"].map((n) => [n, answer.gains[n]?.value ?? (n === "kG" ? 0 : null)]));
-  const list = Object.entries(answer.feedback ?? {});
+/** Each loop in words, and its step: where it has weights these are sliders, and gains and step follow. */
+function loops(answer, short, use) {
+  const list = Object.entries(answer.feedback ?? {}), of = (name) => (name.endsWith("_angular") ? "rad" : short);
   if (!list.length) return null;
-  const said = ([name, f]) => h("li", {}, h("strong", {}, `${words(name)} loop: `), `kP ${number(f.kP)}, kD ${number(f.kD)}. ${sentence(f.design)}`, f.settles ? ` It comes within 2 % in ${number(f.settles, 2)} s.` : "", f.note ? ` ${sentence(f.note)}` : "");
-  const live = Object.values(known).every((x) => x !== null) ? list.filter(([name, f]) => name === f.loop).map(([, f]) => slider(answer, f, known, short)) : [];
-  return [h("h3", {}, "Feedback"), h("ul", {}, list.map(said)), live.length ? h("div", {class: "curves"}, live) : null];
+  const reach = (name, f) => (f.settles ? ` A step of ${number(f.step, 3)} ${of(name)}${f.loop === "velocity" ? "/s" : ""} comes within 2 % in ${number(f.settles, 2)} s.` : "");
+  const said = ([name, f]) => h("li", {}, h("strong", {}, `${words(name)} loop: `), `kP ${number(f.kP)}, kD ${number(f.kD)}. ${sentence(f.design)}`, reach(name, f), f.note ? ` ${sentence(f.note)}` : "");
+  return [h("h3", {}, "Feedback"), h("ul", {}, list.map(said)), h("div", {class: "curves"}, list.filter(([, f]) => f.step).map(([name, f]) => loop(answer, name, f, of(name), use)))];
 }
 
-function slider(answer, f, known, short) {
-  const o = answer.options ?? {}, moving = f.loop === "velocity", effort = answer.control === "voltage" ? "V" : "A";
-  const gains = {...known, kS: Math.max(known.kS, 0)}, per = moving ? `${short}/s` : short;
-  const weights = {error: o.max_error ?? 1, velocityError: o.max_velocity_error ?? 1.5, effort: o.max_effort ?? 7};
+function loop(answer, name, f, short, use) {
+  const o = answer.options ?? {}, moving = f.loop === "velocity", effort = answer.control === "voltage" ? "V" : "A", end = name.endsWith("_angular") ? "_angular" : "";
+  const value = (n) => Math.max(answer.gains[n + end].value, 0), per = moving ? `${short}/s` : short, free = name === f.loop;
+  const gains = {kS: value("kS"), kV: value("kV"), kA: value("kA"), kG: (end ? null : answer.gains.kG?.value) ?? 0};
+  const weights = {max_error: o.max_error ?? 1, max_velocity_error: o.max_velocity_error ?? 1.5, max_effort: o.max_effort ?? 7};
   const counting = f.volts_per_error ? f.kP / f.volts_per_error : 1, counted = f.volts_per_rate ? f.kD / f.volts_per_rate : counting;
   const place = h("div"), text = h("p", {"aria-live": "polite"});
   const draw = () => {
-    const K = loopGains(f.loop, gains, weights, f);
-    const top = (answer.limit - Math.abs(gains.kG) - gains.kS) / Math.max(gains.kV, 1e-9);
-    const target = moving ? 0.5 * top : Math.min(0.5 * answer.limit / Math.max(K[0], 1e-9), weights.error);
-    let seconds = moving ? Math.min(Math.max(8 * gains.kA / Math.max(gains.kV, 1e-9), 0.3), 5) : 1, run = null;
-    for (; seconds <= 8; seconds *= 2) {
-      run = step(f.loop, K, gains, {...f, limit: answer.limit, target, duration: seconds});
-      if (moving || run.settles < 0.7 * seconds || (run.value.at(-1) === run.value.at(-20) && seconds > 1)) break;
-    }
-    fill(text, h("strong", {}, `kP ${number(counting * K[0])}${moving ? "" : `, kD ${number(counted * K[1])}`}`), Number.isFinite(run.settles) ? `: settles in ${number(run.settles, 2)} s` : moving ? ": does not settle" : ": friction holds it off");
+    const K = free ? loopGains(f.loop, gains, weights, f) : [f.volts_per_error, f.volts_per_rate];
+    const top = (answer.limit - Math.abs(gains.kG) - gains.kS) / Math.max(gains.kV, gains.kA, 1e-9);
+    const target = !free ? f.step : moving ? 0.5 * top : Math.min(0.5 * answer.limit / Math.max(K[0], 1e-9), weights.max_error);
+    const run = followed(f.loop, K, gains, {...f, limit: answer.limit, target});
+    const ends = Number.isFinite(run.settles) ? `settles in ${number(run.settles, 2)} s` : run.held ? `friction holds it ${number(run.off, 2)} ${per} off` : `it has not settled after ${number(run.time.at(-1), 2)} s`;
+    fill(text, h("strong", {}, `kP ${number(counting * K[0])}${moving ? "" : `, kD ${number(counted * K[1])}`}`), `: a step of ${number(target, 3)} ${per}: ${ends}`);
     const thin = Math.max(1, Math.floor(run.time.length / 300)), every = (list) => list.filter((_, k) => k % thin === 0);
     const time = every(run.time);
-    fill(place, panel({name: `${f.loop} step`, x: "time [s]", y: `${f.loop} [${per}]`, series: [{label: "target", x: [time[0], time.at(-1)], y: [target, target], kind: "thin"}, {label: "simulated", x: time, y: every(run.value), kind: "recorded"}]}),
+    fill(place, panel({name: `${words(name)} step`, x: "time [s]", y: `${f.loop} [${per}]`, series: [{label: "target", x: [time[0], time.at(-1)], y: [target, target], kind: "thin"}, {label: "simulated", x: time, y: every(run.value), kind: "recorded"}]}),
       panel({name: `its input, at most ${number(answer.limit)} ${effort}`, x: "time [s]", y: `input [${effort}]`, series: [{x: time, y: every(run.input), kind: "predicted"}]}));
   };
-  const one = (key, title, u) => {
+  const one = ([key, title, u]) => {
     const id = fresh("weight"), shown = h("output", {for: id}, `${number(weights[key], 3)} ${u}`), middle = weights[key];
-    const input = h("input", {id, type: "range", min: "-2", max: "2", step: "0.02", value: "0", oninput: (e) => { weights[key] = middle * 10 ** Number(e.target.value); shown.textContent = `${number(weights[key], 3)} ${u}`; draw(); }});
+    const input = h("input", {id, type: "range", min: "-2", max: "2", step: "0.02", value: "0", oninput: (e) => { weights[key] = Number((middle * 10 ** Number(e.target.value)).toPrecision(3)); shown.textContent = `${number(weights[key], 3)} ${u}`; draw(); }});
     return h("div", {class: "field slider"}, h("label", {for: id}, title), input, shown);
   };
+  const sliders = [...(moving ? [] : [["max_error", "Position error worth the effort", short]]), ["max_velocity_error", "Velocity error worth the effort", `${short}/s`], ["max_effort", "Effort", effort]];
   draw();
-  return h("div", {class: "loop"}, h("h4", {}, `${sentence(f.loop).replace(".", "")} loop`), moving ? null : one("error", "Position error worth the effort", short),
-    one("velocityError", "Velocity error worth the effort", `${short}/s`), one("effort", "Effort", effort), text, place);
+  return h("div", {class: "loop"}, h("h4", {}, `${heading(name)} loop`), free ? sliders.map(one) : null, text,
+    free ? button("Use these weights", () => use(Object.fromEntries(sliders.map(([key]) => [key, String(weights[key])]))), "small") : null, place);
 }
 
 /** What kS and kV take of the input in slow tests, against velocity, as SysId draws it. */

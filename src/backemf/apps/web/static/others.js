@@ -2,16 +2,19 @@
 // command says of itself.
 
 import {fill, h} from "./dom.js";
-import {button, card, field, proposing, select, trouble, watch} from "./parts.js";
+import {asking, button, card, field, heading, inApp, proposing, select, trouble, watch} from "./parts.js";
 
 function input(one, project, offered, set) {
+  if (one.kind === "text" || one.kind === "number") return asking(one, heading(one.name), "", (text) => set(text ? (one.name === "bench" ? benchOf : String)(text) : undefined));
+  return field(heading(one.name), choice(one, project, offered, set), inApp(one.help));
+}
+
+function choice(one, project, offered, set) {
   const files = project.files.map((f) => f.name);
   if (one.kind === "flag") return h("input", {type: "checkbox", onchange: (e) => set(e.target.checked)});
   if (one.kind === "files") return select(["", ...files], "", (value) => set(value ? [value] : undefined));
   if (one.kind === "source") return proposing("", [...files, ...offered.parts], (value) => set(value || undefined), "a part, or a file").querySelector("input");
-  if (one.kind === "choice") return select(["", ...one.choices], "", (value) => set(value || undefined));
-  const read = one.name === "bench" ? benchOf : String;
-  return h("input", {type: "text", onchange: (e) => set(e.target.value.trim() ? read(e.target.value.trim()) : undefined)});
+  return select(["", ...one.choices], "", (value) => set(value || undefined));
 }
 
 /** "pendulum mass=1kg length=0.2m" as the form of a bench has it. */
@@ -24,10 +27,10 @@ function benchOf(text) {
 export function others(project, offered) {
   const cards = Object.entries(offered.commands).map(([name, one]) => {
     const form = {}, place = h("div");
-    const fields = one.fields.map((f) => field(f.name, input(f, project, offered, (value) => { form[f.name] = value; }), f.help));
+    const fields = one.fields.map((f) => input(f, project, offered, (value) => { form[f.name] = value; }));
     const run = async () => {
       try {
-        watch(project, place, await project.run({command: name, ...form}), (answer) => h("pre", {}, JSON.stringify(answer, null, 1)), () => {});
+        watch(project, place, await project.run({command: name, ...form}), (answer) => h("pre", {class: "source", tabindex: "0", "aria-label": `What ${name} answers`}, JSON.stringify(answer, null, 1)), () => {});
       } catch (error) { fill(place, trouble(error)); }
     };
     return card(`command-${name}`, name, h("p", {}, one.help), h("div", {class: "form"}, fields), button("Run", run), place);

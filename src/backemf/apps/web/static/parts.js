@@ -16,6 +16,9 @@ export function sentence(text) {
   return /[.!?:]$/.test(first) ? first : `${first}.`;
 }
 
+/** What a name is called above its field: any_ratio is "Any ratio". */
+export const heading = (name) => sentence(words(name)).replace(/\.$/, "");
+
 /** A button that copies a text. */
 export function copying(text, place) {
   const copy = h("button", {type: "button", class: "small", onclick: async () => {

@@ -194,8 +194,10 @@ const PARAMETERS = [
 
 const seen = (job) => (job.progress?.curves ? h("details", {open: true}, h("summary", {}, "The last picture on the way"), h("div", {class: "curves"}, job.progress.curves.map(curve))) : null);
 
+const judged = (answer) => (answer.verdict ? h("p", {class: `verdict ${LEVELS[answer.verdict.level]}`, role: "status"}, `${answer.verdict.text} Friction: ${answer.friction}.`) : null);
+
 function servoFit(answer, job) {
-  return [answer.verdict ? h("p", {class: `verdict ${LEVELS[answer.verdict.level]}`, role: "status"}, `${answer.verdict.text} Friction: ${answer.friction}.`) : null,
+  return [judged(answer),
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null,
     answer.ladder ? [h("h3", {}, "Every friction"), table([{title: "friction", of: (r) => r.friction}, {title: "numbers", number: true, of: (r) => r.n_parameters ?? ""}, {title: "off by [mrad]", number: true, of: (r) => (r.held_out_mae === null ? "" : number(1e3 * r.held_out_mae, 3))}, {title: "", of: (r) => (r.chosen ? "chosen" : r.reason ?? "")}],
       answer.ladder.map((r) => ({...r, class: r.chosen ? "chosen" : null})), "Frictions that were tried")] : null,
@@ -203,9 +205,8 @@ function servoFit(answer, job) {
 }
 
 function robotFit(answer, job) {
-  const rms = answer.held_out_rms ?? answer.training_rms;
   const numbers = Object.entries(answer.joints).flatMap(([joint, one]) => Object.entries(one.parameters).map(([path, p]) => ({path: `${joint}.${path}`, ...p})));
-  return [h("p", {class: "note"}, `All joints together are off by ${number(1e3 * rms, 3)} mrad RMS${answer.held_out_rms !== null ? ", on recordings it never saw" : ""}. Friction: ${answer.friction}.`),
+  return [judged(answer),
     table([{title: "joint", of: (r) => r[0]}, {title: "off by [mrad]", number: true, of: (r) => number(1e3 * r[1].rms, 3)}, {title: "in the air [mrad]", number: true, of: (r) => number(1e3 * r[1].rms_free, 3)}], Object.entries(answer.joints), "Joints"),
     h("details", {}, h("summary", {}, "Every number"), table(PARAMETERS.filter((c) => c.title !== "start"), numbers, "What was fitted")), seen(job), findings(answer.findings)];
 }
