@@ -28,6 +28,7 @@ from .bench_numbers import angle_of_next, words
 from .holdout import part_of
 from .optimize import levenberg_marquardt
 from .parameters import OPEN, FreeParameters
+from .plants.plant import Plant
 from .problem import Problem, problem
 from .uncertainty import LogEffects, Uncertainty, inverse, uncertainty
 
@@ -406,7 +407,7 @@ def with_variation(fit: Fit, optimum: Any, uncertainties: Uncertainty) -> Fit:
     how = {"robust": optimum.robust, "seed": plant.options.seed}
     if len(_units(p)) >= FEWEST_RECORDINGS:
         return replace(fit, variation=variation_of(p, x, uncertainties, rigs, **how))
-    cut = _cut(p, x)
+    cut = _cut(plant, p, x)
     if cut is None:
         seconds = min(float(log.log.time[-1] - log.log.time[0]) for log in p.logs)
         n = len(_units(p))
@@ -434,7 +435,7 @@ def _mean_length(p: Problem) -> float:
     return float(np.mean([log.log.time[-1] - log.log.time[0] for log in p.logs]))
 
 
-def _cut(p: Problem, x: np.ndarray) -> Problem | None:
+def _cut(plant: Plant, p: Problem, x: np.ndarray) -> Problem | None:
     """The same logs in stretches that start anew; None where they are too short for it."""
     if type(p) is not Problem:
         return None
@@ -459,5 +460,6 @@ def _cut(p: Problem, x: np.ndarray) -> Problem | None:
     ]
     how: dict[str, Any] = {"outputs": p.outputs, "substeps": p.substeps, "starts": p.starts}
     cut = problem(p.actuator, logs, FreeParameters(tuple(rows)), labels=labels, **how)
+    cut = plant.restart(cut, [p.logs[k].recording for k in places])
     cut.sigma, cut.sigma_noise = p.sigma if p.sigma.ndim == 1 else p.sigma[places], p.sigma_noise
     return cut

@@ -100,6 +100,12 @@ class Fit(NotebookDisplay, store.Noun):
         return {name: late[0] for name, late in found.items() if late}
 
     @property
+    def stretch(self) -> float:
+        """Of joints that are driven by torque: seconds over which they are predicted from a recorded state; 0
+        where a prediction runs through."""
+        return 0.0 if self.score is None else self.score.stretch
+
+    @property
     def training_mae(self) -> float:
         return float(np.mean(list(self.training.values())))
 
@@ -493,6 +499,8 @@ class PredictedMotion:
     ground."""
     mounting: tuple[float, float] | None = None
     """Where the arm hangs of a mounting that was never fitted, and the standard deviation of that [rad]."""
+    stretch: float = 0.0
+    """Every so many seconds joints that are driven by torque are put where they were recorded; 0: never."""
     findings: tuple[Finding, ...] = ()
 
     @functools.cached_property

@@ -412,16 +412,20 @@ def _replay_robot(fit: Any, options: ReplayWords, terminal: Terminal) -> Answer:
     terminal.say("simulating")
     motions = predict_logs(fit, logs)
     shown = write_motions(motions, o)
+    bands = [_ReplayBand(m.log.name, m) for m in motions if m.has_band]
     rows = [
         {"name": m.log.name, "role": m.role, "rms": m.rms(), "rms_free": m.rms(free=True)} for m in motions
     ]
 
     def text() -> str:
         cells = [(r["name"], r["role"], *(1e3 * (r[k] or 0.0) for k in ("rms", "rms_free"))) for r in rows]
-        head = f"{fit.robot.name}, {len(fit.joints)} joints together in MuJoCo; RMS of positions [mrad]"
-        return f"{head}\n{table(cells, ('recording', 'in the fit', 'RMS', 'in the air'))}"
+        over = f", over {fit.stretch:g} s each from the recorded state" if fit.stretch else ""
+        head = f"{fit.robot.name}, {len(fit.joints)} joints together in MuJoCo; RMS of positions [mrad]{over}"
+        said = table(cells, ("recording", "in the fit", "RMS", "in the air"))
+        return "\n\n".join([f"{head}\n{said}", *map(str, bands)])
 
-    return Answer(content=lambda: {"recordings": rows}, text=text, written=shown)
+    plain = {one.name: one.plain() for one in bands}
+    return Answer(content=lambda: {"recordings": rows, "bands": plain}, text=text, written=shown)
 
 
 class _ReplayBand(NamedTuple):
@@ -429,21 +433,22 @@ class _ReplayBand(NamedTuple):
 
     name: str
     motion: Any
-    file_inside: float
+    file_inside: float | None = None
+    """Share of an exported file's motion that is inside; None where no file was run."""
 
     def plain(self) -> dict[str, Any]:
         """Errors in rad or m, shares from 0 to 1."""
         expected, inside = self.motion.expected, self.motion.inside()
-        return {"expected_mae": expected.mae, "mae": self.motion.mean_absolute(), "inside": inside} | {
-            "file_inside": self.file_inside
-        }
+        row = {"expected_mae": expected.mae, "mae": self.motion.mean_absolute(), "inside": inside}
+        return row if self.file_inside is None else row | {"file_inside": self.file_inside}
 
     def __str__(self) -> str:
         row, unit = self.plain(), "mrad" if self.motion.fit.actuator.motion == "rotary" else "mm"
+        file = "" if self.file_inside is None else f" and {100 * self.file_inside:.0f} % of the file's motion"
         return (
             f"{self.name} was not fitted: {1e3 * row['expected_mae']:.3g} {unit} off were to be expected on"
-            f" average, {1e3 * row['mae']:.3g} were found; {100 * row['inside']:.0f} % of it and"
-            f" {100 * self.file_inside:.0f} % of the file's motion are inside the 95 % band."
+            f" average, {1e3 * row['mae']:.3g} were found; {100 * row['inside']:.0f} % of it{file} are inside"
+            " the 95 % band."
         )
 
 

@@ -24,7 +24,14 @@ from ...mujoco.robot.contact import (
     touching_samples,
 )
 from ...mujoco.robot.joint_simulation import simulate_joints
-from ...mujoco.robot.robot_motion import JointLoads, RobotMotion, joint_loads, motion_of, part_of
+from ...mujoco.robot.robot_motion import (
+    JointLoads,
+    RobotMotion,
+    joint_loads,
+    motion_of,
+    part_of,
+    restarts_every,
+)
 from ...physics.actuator import Actuator
 from ..problem import Problem, states_at
 from .plant import Optimum
@@ -85,20 +92,6 @@ def first_part(recording: RobotRecording, seconds: float) -> RobotRecording:
 STRETCH = 0.3
 """Seconds over which joints that are driven by torque are predicted from the recorded state: with nothing
 that holds them, any error of a torque grows with the square of time."""
-
-
-def restarts_every(t: np.ndarray, seconds: float) -> list[int]:
-    """Samples at which a prediction over stretches begins anew; none for 0 seconds.
-
-    Args:
-        t: sample times [s].
-        seconds: length of a stretch.
-
-    Returns:
-        Their places, the first sample apart.
-    """
-    n = max(2, round(seconds / float(np.median(np.diff(t))))) if seconds else len(t)
-    return list(range(n, len(t) - 2, n))
 
 
 def shoot(p: Problem, robot: Robot, recordings: Sequence[RobotRecording], seconds: float) -> Problem:

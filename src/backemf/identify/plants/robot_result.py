@@ -17,6 +17,7 @@ from ...logs.log import Log
 from ...logs.robot import Ground, Robot
 from ...mujoco.robot.contact import stretches, unexplained_torque
 from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
+from ...mujoco.robot.robot_motion import restarts_every
 from ...physics.joint_law import JointLaw
 from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
 from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
@@ -26,7 +27,7 @@ from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, first_part, restarts_every, why_no_ground
+from .recordings import RobotRecording, first_part, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
