@@ -47,7 +47,7 @@ from ..parameters import (
     with_registers,
 )
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
-from ..uncertainty import Uncertainty, correlation_time, inverse
+from ..uncertainty import Uncertainty, bounded_normal, correlation_time, inverse
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 
 SCHEDULE = Schedule(
@@ -455,5 +455,5 @@ def judge_logs(
     if new:
         q.sigma = p.sigma
         y = levenberg_marquardt(q, y, most=20, still=(DELAY,)).x
-        read = bench_numbers_of(q, y, inverse(q.normal(y)[0] + q.free.precision))[: len(new)]
+        read = bench_numbers_of(q, y, inverse(bounded_normal(q, y, np.inf)[0]))[: len(new)]
     return mean_absolute_errors(with_read_starts(q, y), y), read
