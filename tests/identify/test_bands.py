@@ -16,6 +16,10 @@ from backemf.apps.report.contents import report
 from backemf.apps.report.figures.fit_figures import measured_and_predicted
 from backemf.figure import Paragraph
 from backemf.identify.bench_numbers import new_mounting
+from backemf.identify.calibrate import with_variation
+from backemf.identify.fit import find_optimum
+from backemf.identify.search import bench_search
+from backemf.identify.uncertainty import uncertainty
 from backemf.results.variation import deviation_of, rank_histogram, slow_error
 
 TRUTH = be.Actuator(
@@ -111,6 +115,20 @@ def test_one_recording_is_cut_or_refused():
     assert "no_band" in {f.code for f in fit.findings}
     with pytest.raises(be.BackemfError, match="cannot be cut"):
         fit.predict(log).band  # noqa: B018
+
+
+def test_a_fit_without_errors_has_no_band():
+    """Where the end is no minimum nothing says how recordings differ."""
+    search = bench_search(TRUTH, [another(seed) for seed in range(3)], free_paths=FREE, n_starts=1)
+    optimum = find_optimum(search, None)
+    uncertainties = uncertainty(optimum.problem, optimum.x)
+    fit = optimum.plant.make_fit(optimum, optimum.plant.judge(optimum), uncertainties)
+    assert with_variation(fit, optimum, uncertainties).variation is not None
+    refused = with_variation(fit, optimum, replace(uncertainties, effects=None, positive=False))
+    assert refused.variation is None
+    assert "no_band" in {f.code for f in refused.findings}
+    with pytest.raises(be.BackemfError, match="the simulation runs away"):
+        refused.expected_error(another(4))
 
 
 def test_a_new_mounting_hangs_as_the_fitted_ones_do(fit):

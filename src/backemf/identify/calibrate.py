@@ -59,6 +59,11 @@ FREEDOM = 4.0
 by half of themselves (relative variance, the median over 34 ways of halving the five sets of
 `benchmarks/bands.py`), and 2 / 0.5 of Satterthwaite's make 4."""
 HANGING = "bench.hanging"
+RUNS_AWAY = (
+    "where the search ended the simulation runs away, and nothing tells how recordings differ",
+    "leave out logs that are not followed, or free fewer numbers",
+)
+"""Why there is no band where there are no errors, and what to do."""
 
 
 @dataclass
@@ -405,26 +410,35 @@ def with_variation(fit: Fit, optimum: Any, uncertainties: Uncertainty) -> Fit:
     p, x, plant = optimum.problem, optimum.x, optimum.plant
     rigs = ["robot" if log.recording else words(bench_of(log.log)) for log in p.logs]
     how = {"robust": optimum.robust, "seed": plant.options.seed}
-    if len(_units(p)) >= FEWEST_RECORDINGS:
+    n = len(_units(p))
+    if uncertainties.effects is None:
+        return _without_band(fit, *RUNS_AWAY, n)
+    if n >= FEWEST_RECORDINGS:
         return replace(fit, variation=variation_of(p, x, uncertainties, rigs, **how))
     cut = _cut(plant, p, x)
     if cut is None:
         seconds = min(float(log.log.time[-1] - log.log.time[0]) for log in p.logs)
-        n = len(_units(p))
         text = (
-            f"no band can be given: {n} recording{'s' * (n != 1)} of {seconds:.3g} s cannot be cut into"
-            f" {FEWEST_STRETCHES} that are longer than their errors last."
+            f"{n} recording{'s' * (n != 1)} of {seconds:.3g} s cannot be cut into {FEWEST_STRETCHES} that are"
+            " longer than their errors last"
         )
         remedy = f"record {FEWEST_RECORDINGS} motions or more, or one that is longer"
-        return replace(fit, findings=(*fit.findings, finding("no_band", text, remedy, recordings=n)))
+        return _without_band(fit, text, remedy, n)
     y = cut.x_from(p.values(x))
     there = uncertainty(cut, y, robust=optimum.robust)
+    if there.effects is None:
+        return _without_band(fit, *RUNS_AWAY, n)
     there = replace(there, covariance=uncertainties.covariance) if len(y) == len(x) else there
     found = variation_of(cut, y, there, ["cut"] * len(cut.logs), **how)
     whole = floor_of(p, p.position_errors(x), range(len(p.logs)))
     floor = {joint: max(width, whole[joint]) for joint, width in found.floor.items()}
     words_ = f"stretches of {_mean_length(cut):.2g} s, which {found.left_out.partition(' ')[0]} were cut"
     return replace(fit, variation=replace(found, floor=floor, left_out=words_))
+
+
+def _without_band(fit: Fit, why: str, remedy: str, n: int) -> Fit:
+    found = finding("no_band", f"no band can be given: {why}.", remedy, recordings=n)
+    return replace(fit, findings=(*fit.findings, found))
 
 
 def _units(p: Problem) -> set[Any]:
