@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.cli import simulate_command
 from backemf.apps.film.recorded_run import recorded_run
 from backemf.apps.report.band_section import bands
 from backemf.apps.report.contents import report
@@ -21,6 +22,8 @@ from backemf.identify.fit import find_optimum
 from backemf.identify.search import bench_search
 from backemf.identify.uncertainty import uncertainty
 from backemf.results.variation import deviation_of, rank_histogram, slow_error
+
+from ..cli.runner import runner
 
 TRUTH = be.Actuator(
     motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
@@ -89,6 +92,23 @@ def test_a_rig_that_does_not_exist_is_predicted_without_positions(fit):
     assert heavier.rms >= heavier.mae > 0.2 * usual.mae
     assert (motion.low[""] < motion.positions[""]).all()
     assert motion.band.half() == pytest.approx(motion.high[""] - motion.positions[""])
+
+
+def test_a_prediction_says_how_far_it_goes_beyond_what_was_fitted(fit, tmp_path):
+    """Twelve arms of 0.4 kg at 0.1 m; the torque of gravity grows with the mass. Stored fits say it too."""
+    again = be.Fit.read(fit.write(tmp_path / "fit.json"))
+    for one in (fit, again):
+        assert one.predict(another(201)).findings == ()
+        (f,) = one.predict(another(201, mass=1.6)).findings
+        assert f.code == "extrapolates"
+        assert f.numbers["torque"] == pytest.approx(4.0, rel=0.25)  # friction's share does not grow
+        assert "what is predicted goes beyond what was fitted" in f.text
+    rig = ("--bench", "pendulum mass=1.6kg length=0.1m", "--command", "sine amplitude=0.8rad frequency=0.5Hz")
+    said = runner(simulate_command.simulate)(tmp_path / "fit.json", *rig, "--duration", 2, "--band")
+    assert "A recording would be" in said
+    assert "extrapolates: what is predicted goes beyond" in said
+    assert fit.predict(another(3)).role == "training"
+    assert fit.predict(another(3)).findings == ()
 
 
 def test_a_stored_fit_gives_the_same_band_and_an_old_one_says_why_it_gives_none(fit, tmp_path):
@@ -224,6 +244,10 @@ def test_report_and_film_hold_what_was_said_against_what_came_true(fit):
     assert float(expected) == pytest.approx(1e3 * fit.expected_error(other).mae, rel=0.01)
     share = np.mean((motion.low[""] <= q) & (q <= motion.high[""]))
     assert inside == f"{100 * share:.0f} %"
+    n = fit.variation.n_shrunk
+    assert f"Of 24 draws {n} would have left the fitted recordings" in section["Paragraph"].text
+    none = replace(made, fit=replace(fit, variation=replace(fit.variation, n_shrunk=0)))
+    assert "drawn nearer" not in getattr(next(iter(bands(none))), "text", "")
     (panel,) = section["Drawing"].figure.panels
     assert np.sum(panel.lines[0].y[::2]) == pytest.approx(100)
     _, drawn = (measured_and_predicted(one, "").panels for one in made.runs)

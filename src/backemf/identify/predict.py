@@ -22,6 +22,7 @@ from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
 from ..results.variation import ExpectedError, PredictionBand, Variation, band_around
 from . import bench_numbers
+from .holdout import demands_of, of_prediction
 from .optimize import with_read_starts
 from .parameters import FreeParameters
 from .plants.recordings import RobotRecording, joint_log, recording_of, shoot, with_contact
@@ -234,6 +235,11 @@ def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Findi
 
 def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
     log, mounting = prediction.log, prediction.mounting
+    findings = [] if mounting is None else [_hangs_elsewhere(fit, log, mounting)]
+    whole = np.where(np.isfinite(log["position"]), log["position"], prediction.position)
+    if prediction.role != "training" and np.isfinite(whole).all():
+        moved = {**log.signals, "position": Signal(time=log.time, values=whole)}
+        findings += of_prediction(fit, log.name, {"": demands_of(replace(log, signals=moved))})
     asked = {"": log["position_target"]} if "position_target" in log else {}
     return PredictedMotion(
         log=log,
@@ -246,7 +252,7 @@ def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
         touched=np.zeros(len(log), bool),
         fit=fit,
         mounting=mounting,
-        findings=() if mounting is None else (_hangs_elsewhere(fit, log, mounting),),
+        findings=tuple(findings),
     )
 
 
@@ -256,7 +262,7 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
     how: dict[str, Any] = {"delays": fit.delays, "ground": robot.ground, "motion": motion}
     q = simulate_joints(robot, fit.actuators, log, restarts=restarts_every(motion.time, stretch), **how)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
-    return PredictedMotion(
+    made = PredictedMotion(
         log=given,
         role=role(fit, log.name),
         joints=tuple(fit.joints),
@@ -269,6 +275,10 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
         recording=recording,
         stretch=stretch,
     )
+    if made.role == "training" or not np.isfinite(q).all():
+        return made
+    asked = _recording_along(made).demands(robot, made.joints)
+    return replace(made, findings=tuple(of_prediction(fit, log.name, asked)))
 
 
 def variation_in(fit: Fit) -> Variation:

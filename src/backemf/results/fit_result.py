@@ -421,6 +421,8 @@ class FittedLog(store.Noun):
     """How its channels were said to be read: position=motor_pos[deg],-1."""
     mark: str = ""
     """Of its samples; empty in fits stored before this was kept."""
+    demands: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By joint, the torque, speed and gain that it asks for, where it was fitted and bands were wanted."""
 
     @staticmethod
     def of(log: Log) -> FittedLog:

@@ -31,7 +31,7 @@ from ..fit_numbers import (
     of_search,
 )
 from ..frictions import BELOW, LADDER, above, with_friction
-from ..holdout import of_benches
+from ..holdout import demands_of, of_benches
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
 from ..outliers import diagnose
@@ -192,6 +192,9 @@ class BenchPlant(Plant):
         settings, asked = [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
         # two motions are chosen to differ; only more of them say how much motions do
         return (rigs, settings, asked) if max(asked) > 1 else (rigs, settings)
+
+    def demands(self) -> dict[str, dict[str, dict[str, float]]]:
+        return {log.name: {"": demands_of(log)} for log in self.logs}
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The numbers with their errors, and everything that stands against them."""

@@ -277,6 +277,10 @@ class Plant(ABC):
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         """Which logs belong together when recordings disagree: by rig, by setting."""
 
+    @abstractmethod
+    def demands(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+        """By fitted log and joint, the torque, speed and gain that it asks for."""
+
     def error_terms(self, optimum: Any) -> Iterable[ErrorTerm]:
         """What the way of simulating does to the numbers, beside noise."""
         return ()

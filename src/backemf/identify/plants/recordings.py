@@ -3,7 +3,7 @@ without the samples in which the robot touched something; and the ground as thes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -51,10 +51,12 @@ class RobotRecording:
     touched: np.ndarray = field(repr=False)
     """Samples in which it touched something."""
 
-    def demands(self, place: int) -> dict[str, float]:
-        """Torque and speed that the motion of the joint at a place asks for, but for one sample in fifty."""
-        along = {"torque": self.carried.torque[:, place], "speed": self.motion.velocity[:, place]}
-        return {kind: float(np.percentile(np.abs(values), 98)) for kind, values in along.items()}
+    def demands(self, robot: Robot, joints: Iterable[str]) -> dict[str, dict[str, float]]:
+        """Torque and speed that the motion of recorded joints asks for, but for one sample in fifty."""
+        of = {"torque": self.carried.torque, "speed": self.motion.velocity}
+        most = {kind: np.percentile(np.abs(values), 98, axis=0) for kind, values in of.items()}
+        places = {joint: robot.place(joint) for joint in joints if joint in self.log.joints}
+        return {joint: {kind: float(row[k]) for kind, row in most.items()} for joint, k in places.items()}
 
 
 def recording_of(robot: Robot, log: Log) -> RobotRecording:

@@ -367,6 +367,9 @@ class RobotPlant(Plant):
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         return (p.recordings,)
 
+    def demands(self) -> dict[str, dict[str, dict[str, float]]]:
+        return {one.log.name: one.demands(self.robot, self.joints) for one in self.recordings}
+
     def error_terms(self, optimum: Optimum[RobotPlant]) -> list[ErrorTerm]:
         return [*step_terms(optimum), *coupling_terms(optimum)]
 

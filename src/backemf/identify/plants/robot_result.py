@@ -516,13 +516,10 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
 def of_demands(plant: RobotPlant) -> list[Finding]:
     """Recordings that judge and ask for more torque or speed of a joint than those fitted: the joint of which
     they ask the most."""
-    found = []
+    found, both = [], (plant.recordings, plant.held_out)
+    each = [{one.log.name: one.demands(plant.robot, plant.joints) for one in some} for some in both]
     for joint in plant.joints if plant.held_out else ():
-        place = plant.robot.place(joint)
-        asked = [
-            {f"{one.log.name}/{joint}": one.demands(place) for one in some if joint in one.log.joints}
-            for some in (plant.recordings, plant.held_out)
-        ]
+        asked = [{f"{name}/{joint}": by[joint] for name, by in some.items() if joint in by} for some in each]
         found += extrapolations(*asked, motion=plant.robot.joint(joint).motion)
     return sorted(found, key=lambda f: -max(f.numbers.values()))[:1]
 
