@@ -107,6 +107,8 @@ def test_a_prediction_says_how_far_it_goes_beyond_what_was_fitted(fit, tmp_path)
     said = runner(simulate_command.simulate)(tmp_path / "fit.json", *rig, "--duration", 2, "--band")
     assert "A recording would be" in said
     assert "extrapolates: what is predicted goes beyond" in said
+    with pytest.raises(be.BackemfError, match="predict was given a list; expected one log"):
+        fit.predict([another(3)])
     assert fit.predict(another(3)).role == "training"
     assert fit.predict(another(3)).findings == ()
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.rows import DELAY
-from ..errors import NotAvailable
+from ..errors import InvalidValue, NotAvailable
 from ..findings import Finding, finding
 from ..logs.coupling import joints_of_motors
 from ..logs.log import Log, Signal, mark_of
@@ -215,6 +215,9 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
 
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
     """One log, as `predict_logs`; what `Fit.predict` gives."""
+    if not isinstance(log, Log):
+        given = type(log).__name__
+        raise InvalidValue(f"predict was given a {given}; expected one log: [fit.predict(log) for log in logs]")
     return predict_logs(fit, [log])[0]
 
 

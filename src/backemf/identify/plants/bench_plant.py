@@ -125,7 +125,7 @@ class BenchPlant(Plant):
         """What is searched, without what tolerances can move."""
         logs, asked = self.logs, self.options
         actuator, registers = with_registers(fitted_drive(self.start, logs)[0], asked.prior)
-        actuator = with_absent(actuator, asked.also)
+        actuator = with_absent(actuator, [*asked.also, *(asked.free_paths or ())])
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
