@@ -216,8 +216,8 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
     """One log, as `predict_logs`; what `Fit.predict` gives."""
     if not isinstance(log, Log):
-        given = type(log).__name__
-        raise InvalidValue(f"predict was given a {given}; expected one log: [fit.predict(log) for log in logs]")
+        wanted = "expected one log: [fit.predict(log) for log in logs]"
+        raise InvalidValue(f"predict was given a {type(log).__name__}; {wanted}")
     return predict_logs(fit, [log])[0]
 
 
