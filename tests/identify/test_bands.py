@@ -17,7 +17,7 @@ from backemf.apps.report.contents import report
 from backemf.apps.report.figures.fit_figures import measured_and_predicted
 from backemf.figure import Paragraph
 from backemf.identify.bench_numbers import new_mounting
-from backemf.identify.calibrate import with_variation
+from backemf.identify.calibrate import LeftOut, with_variation
 from backemf.identify.fit import find_optimum
 from backemf.identify.search import bench_search
 from backemf.identify.uncertainty import uncertainty
@@ -137,6 +137,32 @@ def test_one_recording_is_cut_or_refused():
     assert "no_band" in {f.code for f in fit.findings}
     with pytest.raises(be.BackemfError, match="cannot be cut"):
         fit.predict(log).band  # noqa: B018
+
+
+def test_one_recording_of_which_the_others_know_nothing_does_not_speak_for_all():
+    """Three of four are as far off as stated; the fourth, stated a hundredfold, changes the ratio by its
+    fourth root, and not by the most that anybody stated."""
+    recording = np.repeat(np.arange(4), 50)
+    stated = np.repeat([0.01, 0.01, 0.01, 1.0], 50)
+    errors = np.repeat([0.01, -0.01, 0.01, 0.01], 50)
+    left = LeftOut(errors, stated, recording)
+    for power in (1, 2):
+        assert left.usual(power) == pytest.approx(0.01**0.25)
+        assert left._replace(recording=0 * recording).usual(power) < 0.05  # as sums over all would have it
+
+
+@pytest.mark.slow
+def test_a_few_recordings_of_a_real_servo_say_what_others_come_to(shared_data):
+    """Eight logs of two light rigs; one left out in turn takes what it alone told with it, and draws without
+    it must follow those left. Said was a fifth of what came true."""
+    sheet, folder = be.Datasheet.read("sts3032"), shared_data / "sts3032"
+    logs = be.read(folder / "m0.259_l0.05_kp8_*.json", folder / "m0.259_l0.07_kp16_*.json")
+    options = {"friction": "m4", "prior": sheet, "n_starts": 2, "inspect": False}
+    fit = be.fit(sheet.actuator(), logs, **options)
+    motions = [fit.predict(log) for log in be.read(folder / "m0.3247_l0.0?_kp8_*.json")]
+    said = [motion.expected.mae / motion.mean_absolute() for motion in motions]
+    assert 0.7 < np.median(said) < 1.5
+    assert np.mean([motion.inside() for motion in motions]) > 0.9
 
 
 def test_a_fit_without_errors_has_no_band():
