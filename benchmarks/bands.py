@@ -80,23 +80,34 @@ def arm(folder: Path, quick: bool) -> Halves:
     return Halves({".*": "sts3215-12v"}, fitted, judged, {"friction": "m4", "firmware": "lerobot"})
 
 
-def stretches(folder: Path, name: str, quick: bool) -> Halves:
-    """One run of a robot, cut: every other stretch."""
+def stretches(folder: Path, name: str, torque: bool = False) -> Halves:
+    """One run of a robot, cut: every other stretch; with torques as the only command, where these are
+    wanted."""
     robot = be.Robot.read(folder / name / f"{name}.xml")
     (log,) = be.read(str(folder / name / "*.csv"), bench=robot)
+    told: dict[str, Any] = {"friction": "coulomb"} | (
+        {} if torque else {"gains": folder / name / "gains.json"}
+    )
+    if torque:
+        log = replace(log, joints={j: _without_targets(one) for j, one in log.joints.items()})
     begin = np.arange(log.time[0], log.time[-1] - STRETCH, STRETCH)
     logs = [replace(log.between(t, t + STRETCH), name=f"{name} from {t:.0f} s") for t in begin]
-    return Halves(
-        "torque", logs[::2], logs[1::2], {"friction": "coulomb", "gains": folder / name / "gains.json"}
-    )
+    return Halves("torque", logs[::2], logs[1::2], told)
+
+
+def _without_targets(log: be.Log) -> be.Log:
+    """Of a joint that nobody's loop holds."""
+    left_out = ("position_target", "velocity_target")
+    return replace(log, signals={n: s for n, s in log.signals.items() if n not in left_out})
 
 
 SETS: dict[str, Callable[[Path, bool], Halves]] = {
     "sts3032": lambda folder, quick: servo(folder, "sts3032", "sts3032", light, quick),
     "xl330": lambda folder, quick: servo(folder, "xl330", "xl330-m288", lambda log: log.name in XL330, quick),
     "so101": arm,
-    "go2": lambda folder, quick: stretches(folder, "go2", quick),
-    "z1": lambda folder, quick: stretches(folder, "z1", quick),
+    "go2": lambda folder, quick: stretches(folder, "go2"),
+    "z1": lambda folder, quick: stretches(folder, "z1"),
+    "z1t": lambda folder, quick: stretches(folder, "z1", torque=True),
 }
 
 

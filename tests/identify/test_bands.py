@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.cli import simulate_command
 from backemf.apps.film.recorded_run import recorded_run
 from backemf.apps.report.band_section import bands
 from backemf.apps.report.contents import report
 from backemf.apps.report.figures.fit_figures import measured_and_predicted
 from backemf.figure import Paragraph
 from backemf.identify.bench_numbers import new_mounting
+from backemf.identify.calibrate import LeftOut, with_variation
+from backemf.identify.fit import find_optimum
+from backemf.identify.search import bench_search
+from backemf.identify.uncertainty import uncertainty
 from backemf.results.variation import deviation_of, rank_histogram, slow_error
+
+from ..cli.runner import runner
 
 TRUTH = be.Actuator(
     motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
@@ -87,6 +94,25 @@ def test_a_rig_that_does_not_exist_is_predicted_without_positions(fit):
     assert motion.band.half() == pytest.approx(motion.high[""] - motion.positions[""])
 
 
+def test_a_prediction_says_how_far_it_goes_beyond_what_was_fitted(fit, tmp_path):
+    """Twelve arms of 0.4 kg at 0.1 m; the torque of gravity grows with the mass. Stored fits say it too."""
+    again = be.Fit.read(fit.write(tmp_path / "fit.json"))
+    for one in (fit, again):
+        assert one.predict(another(201)).findings == ()
+        (f,) = one.predict(another(201, mass=1.6)).findings
+        assert f.code == "extrapolates"
+        assert f.numbers["torque"] == pytest.approx(4.0, rel=0.25)  # friction's share does not grow
+        assert "what is predicted goes beyond what was fitted" in f.text
+    rig = ("--bench", "pendulum mass=1.6kg length=0.1m", "--command", "sine amplitude=0.8rad frequency=0.5Hz")
+    said = runner(simulate_command.simulate)(tmp_path / "fit.json", *rig, "--duration", 2, "--band")
+    assert "A recording would be" in said
+    assert "extrapolates: what is predicted goes beyond" in said
+    with pytest.raises(be.BackemfError, match="predict was given a list; expected one log"):
+        fit.predict([another(3)])
+    assert fit.predict(another(3)).role == "training"
+    assert fit.predict(another(3)).findings == ()
+
+
 def test_a_stored_fit_gives_the_same_band_and_an_old_one_says_why_it_gives_none(fit, tmp_path):
     log = another(300)
     again = be.Fit.read(fit.write(tmp_path / "fit.json"))
@@ -111,6 +137,46 @@ def test_one_recording_is_cut_or_refused():
     assert "no_band" in {f.code for f in fit.findings}
     with pytest.raises(be.BackemfError, match="cannot be cut"):
         fit.predict(log).band  # noqa: B018
+
+
+def test_one_recording_of_which_the_others_know_nothing_does_not_speak_for_all():
+    """Three of four are as far off as stated; the fourth, stated a hundredfold, changes the ratio by its
+    fourth root, and not by the most that anybody stated."""
+    recording = np.repeat(np.arange(4), 50)
+    stated = np.repeat([0.01, 0.01, 0.01, 1.0], 50)
+    errors = np.repeat([0.01, -0.01, 0.01, 0.01], 50)
+    left = LeftOut(errors, stated, recording)
+    for power in (1, 2):
+        assert left.usual(power) == pytest.approx(0.01**0.25)
+        assert left._replace(recording=0 * recording).usual(power) < 0.05  # as sums over all would have it
+
+
+@pytest.mark.slow
+def test_a_few_recordings_of_a_real_servo_say_what_others_come_to(shared_data):
+    """Eight logs of two light rigs; one left out in turn takes what it alone told with it, and draws without
+    it must follow those left. Said was a fifth of what came true."""
+    sheet, folder = be.Datasheet.read("sts3032"), shared_data / "sts3032"
+    logs = be.read(folder / "m0.259_l0.05_kp8_*.json", folder / "m0.259_l0.07_kp16_*.json")
+    options = {"friction": "m4", "prior": sheet, "n_starts": 2, "inspect": False}
+    fit = be.fit(sheet.actuator(), logs, **options)
+    motions = [fit.predict(log) for log in be.read(folder / "m0.3247_l0.0?_kp8_*.json")]
+    said = [motion.expected.mae / motion.mean_absolute() for motion in motions]
+    assert 0.7 < np.median(said) < 1.5
+    assert np.mean([motion.inside() for motion in motions]) > 0.9
+
+
+def test_a_fit_without_errors_has_no_band():
+    """Where the end is no minimum nothing says how recordings differ."""
+    search = bench_search(TRUTH, [another(seed) for seed in range(3)], free_paths=FREE, n_starts=1)
+    optimum = find_optimum(search, None)
+    uncertainties = uncertainty(optimum.problem, optimum.x)
+    fit = optimum.plant.make_fit(optimum, optimum.plant.judge(optimum), uncertainties)
+    assert with_variation(fit, optimum, uncertainties).variation is not None
+    refused = with_variation(fit, optimum, replace(uncertainties, effects=None, positive=False))
+    assert refused.variation is None
+    assert "no_band" in {f.code for f in refused.findings}
+    with pytest.raises(be.BackemfError, match="the simulation runs away"):
+        refused.expected_error(another(4))
 
 
 def test_a_new_mounting_hangs_as_the_fitted_ones_do(fit):
@@ -206,6 +272,10 @@ def test_report_and_film_hold_what_was_said_against_what_came_true(fit):
     assert float(expected) == pytest.approx(1e3 * fit.expected_error(other).mae, rel=0.01)
     share = np.mean((motion.low[""] <= q) & (q <= motion.high[""]))
     assert inside == f"{100 * share:.0f} %"
+    n = fit.variation.n_shrunk
+    assert f"Of 24 draws {n} would have left the fitted recordings" in section["Paragraph"].text
+    none = replace(made, fit=replace(fit, variation=replace(fit.variation, n_shrunk=0)))
+    assert "drawn nearer" not in getattr(next(iter(bands(none))), "text", "")
     (panel,) = section["Drawing"].figure.panels
     assert np.sum(panel.lines[0].y[::2]) == pytest.approx(100)
     _, drawn = (measured_and_predicted(one, "").panels for one in made.runs)

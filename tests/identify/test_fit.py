@@ -15,7 +15,7 @@ from backemf.identify import predict
 from backemf.identify.bench_numbers import angles, measured_parameters
 from backemf.identify.fit_numbers import bench_numbers_of, fitted_numbers, start_of
 from backemf.identify.optimize import with_read_starts
-from backemf.identify.parameters import free
+from backemf.identify.parameters import free, with_absent
 from backemf.identify.plants.bench_plant import judge_logs
 from backemf.identify.plants.plant import StartResult
 from backemf.identify.problem import Problem, mean_absolute_errors, problem
@@ -75,6 +75,10 @@ def test_no_interval_goes_beyond_the_most_that_a_number_can_be():
     assert wide.low < 0.4
     narrow = fitted_numbers(p, p.first, sure(p, 0.1, 0.1, 0.1, 0.1, 0.001))["drive.duty_limit"]
     assert narrow.high == pytest.approx(0.97 * math.exp(0.00196))
+    tilted, path = with_absent(SERVO, ["friction.asymmetry"]), "friction.asymmetry"
+    p = problem(tilted, [record(0, duration=0.6)], free(tilted, [path]))
+    one = fitted_numbers(p, p.first, sure(p, 5.4))[path]
+    assert (one.low, one.high) == (tilted.traits(path)["least"], tilted.traits(path)["most"]) == (-1.0, 1.0)
 
 
 @pytest.mark.parametrize(

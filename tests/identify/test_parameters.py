@@ -175,6 +175,12 @@ def test_what_is_not_there_cannot_be_free_or_known_or_bounded():
         free(SERVO, ["motor.resistance", "motor.resistance"])
 
 
+def test_parts_that_may_be_added_are_among_the_valid_names():
+    """`also=` adds them, so a misspelt one is told."""
+    with pytest.raises(be.BackemfError, match=r"did you mean 'gearbox.backlash'.*drive.deadband"):
+        free(SERVO, ["gearbox.backlsh"])
+
+
 def test_numbers_of_the_bench_may_be_free_too():
     arm, tilt = free(
         SERVO, ["bench.arm_mass", "bench.tilt"], {"bench.arm_mass": 0.01, "bench.tilt": 0.1}

@@ -317,13 +317,24 @@ def test_a_number_of_one_log_is_not_widened_by_how_logs_disagree():
 def test_what_the_prior_holds_is_not_widened_with_what_the_data_tell():
     """The prior holds the number as well as the data of all logs do: what they disagree about moves it half
     as far, and the error that the prior leaves is added once."""
-    n, H = len(PLACES), 40.0 * len(PLACES)
-    held = disagreeing(PLACES, numbers(1, error=1 / np.sqrt(H), mean=PLACES.mean()))
-    told = uncertainty(held, np.array([PLACES.mean()]))
-    d2 = float(np.sum((PLACES - PLACES.mean()) ** 2))
+    places, n, H = 0.3 * PLACES, len(PLACES), 40.0 * len(PLACES)
+    held = disagreeing(places, numbers(1, error=1 / np.sqrt(H), mean=places.mean()))
+    told = uncertainty(held, np.array([places.mean()]))
+    d2 = float(np.sum((places - places.mean()) ** 2))
     share = 0.5 / n  # of one log in the whole curvature
     moved = d2 * 0.25 / n**2 / (1 - share) * n / (n - 1)
     assert told.covariance[0, 0] == pytest.approx(moved + 0.25 / H, rel=1e-3)
+
+
+def test_nobody_is_less_sure_than_before_the_data():
+    """Two groups may lie any distance apart, and Student's t with one degree of freedom reaches 6.5 times as
+    far: the prior is where that ends."""
+    places = np.array([-1.0, 1.0])
+    for error, known in ((0.5, True), (1e3, False)):
+        told = uncertainty(disagreeing(places, numbers(1, error=error)), np.zeros(1), robust=1e6)
+        sd = float(np.sqrt(told.covariance[0, 0]))
+        assert sd == pytest.approx(error, rel=1e-6) if known else sd > 6.0
+        assert told.if_right[0, 0] < 0.3 * told.covariance[0, 0]  # less, and left as it is
 
 
 def test_what_stays_alike_counts_as_little_as_it_says():

@@ -96,6 +96,19 @@ def test_a_slider_moves_curves_and_error_and_the_fit_comes_back(page):
         np.testing.assert_allclose(now, then, atol=2e-6)
 
 
+def test_a_band_is_of_the_fit_and_not_of_what_sliders_say(page):
+    """Hidden while a slider is elsewhere, and the caption says why."""
+    band = page.locator(".js-plotly-plot:has(.fills path.js-fill) .fills").first
+    caption = page.locator("figure:has(.fills path.js-fill) output.now").first
+    assert band.is_visible()
+    page.locator("#live-0 input").first.focus()
+    settled(page, lambda: page.keyboard.press("PageUp"))
+    assert not band.is_visible()
+    assert "The band is of the fit's numbers" in caption.inner_text()
+    settled(page, page.locator("#live-0 [data-to=fit]").click)
+    assert band.is_visible()
+
+
 def test_lines_follow_at_once_and_not_only_when_a_slider_rests(page):
     paths = page.evaluate(PATHS)
     page.evaluate(

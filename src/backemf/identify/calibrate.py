@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
@@ -28,6 +28,7 @@ from .bench_numbers import angle_of_next, words
 from .holdout import part_of
 from .optimize import levenberg_marquardt
 from .parameters import OPEN, FreeParameters
+from .plants.plant import Plant
 from .problem import Problem, problem
 from .uncertainty import LogEffects, Uncertainty, inverse, uncertainty
 
@@ -49,6 +50,8 @@ WIDEST = 2.0
 """How many times the fit's own error a draw may leave on the fitted recordings of any joint."""
 NEARER = 0.7
 """By which a draw that leaves more is drawn towards the fit."""
+FOLLOWED = 3
+"""Recordings that draws without some others are held against at most: enough to see one run wild."""
 FEW_STEPS = 8
 """Of the search without some logs, where one step does not do; half as many where recordings are many."""
 FEW_RECORDINGS = 6
@@ -58,6 +61,11 @@ FREEDOM = 4.0
 by half of themselves (relative variance, the median over 34 ways of halving the five sets of
 `benchmarks/bands.py`), and 2 / 0.5 of Satterthwaite's make 4."""
 HANGING = "bench.hanging"
+RUNS_AWAY = (
+    "where the search ended the simulation runs away, and nothing tells how recordings differ",
+    "leave out logs that are not followed, or free fewer numbers",
+)
+"""Why there is no band where there are no errors, and what to do."""
 
 
 @dataclass
@@ -190,17 +198,35 @@ def _cost(p: Problem, x: np.ndarray, robust: float) -> float:
     return float(p.costs([x], robust)[0]) + 0.5 * float(away @ p.free.precision @ away)
 
 
-def shares_of(one: NextRecording, moved: np.ndarray) -> np.ndarray:
-    """How far each draw may go so that it still follows the fitted recordings."""
-    most = {joint: WIDEST * rms for joint, rms in _rms_by_joint(one.p, one.x).items()}
+def shares_of(
+    one: NextRecording, moved: np.ndarray, without: Sequence[int] = (), begin: np.ndarray | None = None
+) -> np.ndarray:
+    """How far each draw may go so that it still follows the fitted recordings.
+
+    Args:
+        one: what these say.
+        moved: how far draws are from the optimum.
+        without: places of the logs that do not count; a few recordings of the others then do.
+        begin: shares to begin with; without it all of it.
+
+    Returns:
+        A share for each draw.
+    """
+    p, x, gone = one.p, one.optimum_without(without) if without else one.x, set(without)
+    places = [k for k in range(len(p.logs)) if k not in gone]
+    names = list(dict.fromkeys(one.units[k] for k in places))
+    if without and len(names) > FOLLOWED:
+        few = {names[k] for k in np.linspace(0, len(names) - 1, FOLLOWED).round().astype(int)}
+        places = [k for k in places if one.units[k] in few]
+    part, kept = part_of(p, places)
+    most = {joint: WIDEST * rms for joint, rms in _rms_by_joint(part, x[kept]).items()}
     shares = []
-    for move in moved:
-        share = 1.0
+    for move, share in zip(moved, np.ones(len(moved)) if begin is None else begin, strict=True):
         while share > 1e-3:
-            rms = _rms_by_joint(one.p, one.p.free.inside(one.x + share * move))
+            rms = _rms_by_joint(part, part.free.inside((x + share * move)[kept]))
             if all(rms[joint] <= most[joint] for joint in most):
                 break
-            share *= NEARER
+            share = NEARER * share
         shares.append(share)
     return np.array(shares)
 
@@ -216,18 +242,30 @@ def _rms_by_joint(p: Problem, x: np.ndarray) -> dict[str, float]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeftOut:
-    """One group of recordings, as all others predict it."""
+class LeftOut(NamedTuple):
+    """Groups of recordings, each as all others predict it."""
 
     errors: np.ndarray
     """Of all its samples [rad or m]."""
     deviation: np.ndarray
     """As stated for them."""
+    recording: np.ndarray
+    """Which one each sample is of."""
 
     def factor(self, share: float = 0.95) -> float:
         """How many of the stated deviations a share of the errors stays within."""
         return float(np.quantile(np.abs(self.errors) / self.deviation, share))
+
+    def usual(self, power: int) -> float:
+        """Errors over what was stated for them, as means of a power, of a recording in the middle: one that
+        the others know nothing of does not speak for all.
+
+        Args:
+            power: 1 for mean absolute errors, 2 for root mean squares.
+        """
+        sums = (np.bincount(self.recording, np.abs(x) ** power) for x in (self.errors, self.deviation))
+        pairs = [(off, stated) for off, stated in zip(*sums, strict=True) if stated > 0]
+        return math.exp(np.mean([math.log(max(off / stated, 1e-12)) for off, stated in pairs]) / power)
 
 
 def leave_out(
@@ -242,26 +280,28 @@ def leave_out(
     Args:
         one: what the fitted recordings say.
         places: of the logs that are left out.
-        shares: how far each draw may go.
+        shares: how far draws of all logs may go; those without these may go no farther.
         unexplained: errors of all logs, each left out; the floor is what the others have of them.
         seed: of the draws.
     """
     p, gone = one.p, set(places)
     others = [k for k in range(len(p.logs)) if k not in gone]
     x = one.optimum_without(places)
-    moved = shares[:, None] * one.draws(len(shares), seed, places)
+    moved = one.draws(len(shares), seed, places)
+    moved *= shares_of(one, moved, places, shares)[:, None]
     x, moved = _hang_anew(one, x, moved, gone, seed)
     part, kept = part_of(p, places)
     middle = part.position_errors(part.free.inside(x[kept]))
     runs = [part.predictions(part.free.inside((x + move)[kept])) for move in moved]
     floor = floor_of(p, unexplained, others)
-    errors, deviation = [], []
+    errors, deviation, recording, names = [], [], [], list(dict.fromkeys(one.units))
     for k, error in enumerate(middle):
         stated = np.hypot(deviation_of(np.array([run[k] for run in runs])), floor[part.logs[k].joint])
         seen = np.isfinite(error) & np.isfinite(stated)
         errors.append(error[seen])
         deviation.append(stated[seen])
-    return LeftOut(errors=np.concatenate(errors), deviation=np.concatenate(deviation))
+        recording.append(np.full(int(seen.sum()), names.index(one.units[places[k]])))
+    return LeftOut(*(np.concatenate(each) for each in (errors, deviation, recording)))
 
 
 def _hang_anew(
@@ -318,12 +358,10 @@ def variation_of(
     folds, groups, words = _groups_left_out(units, rigs)
     unexplained = one.errors_left_out(folds)
     judged = [leave_out(one, places, shares, unexplained, seed) for places in groups]
-    errors = np.concatenate([group.errors for group in judged])
-    deviation = np.concatenate([group.deviation for group in judged])
-    usual = LeftOut(errors=errors, deviation=deviation).factor()
+    every = LeftOut(*(np.concatenate(each) for each in zip(*judged, strict=True)))
     by_rig = len(set(rigs)) >= FEWEST_RIGS
     n = len(judged) if by_rig else len(set(units))
-    usual *= float(student.ppf(0.975, FREEDOM * n)) / NORMAL
+    usual = every.factor() * float(student.ppf(0.975, FREEDOM * n)) / NORMAL
     next_one = math.sqrt(1.0 + 1.0 / n)  # as far off as the mean of those left out, and as that is itself
     found = p.position_errors(x)
     return Variation(
@@ -332,8 +370,8 @@ def variation_of(
         floor=floor_of(p, unexplained, range(len(p.logs))),
         factor=max(group.factor() for group in judged) if by_rig else usual,
         usual=usual,
-        mean_absolute=next_one * float(np.mean(np.abs(errors)) / np.mean(deviation)),
-        root_mean_square=next_one * float(np.sqrt(np.mean(errors**2) / np.mean(deviation**2))),
+        mean_absolute=next_one * every.usual(1),
+        root_mean_square=next_one * every.usual(2),
         left_out=words,
         slow=_slow_time(p, found),
         held=tuple(p.free.names[k] for k in one.held),
@@ -404,26 +442,35 @@ def with_variation(fit: Fit, optimum: Any, uncertainties: Uncertainty) -> Fit:
     p, x, plant = optimum.problem, optimum.x, optimum.plant
     rigs = ["robot" if log.recording else words(bench_of(log.log)) for log in p.logs]
     how = {"robust": optimum.robust, "seed": plant.options.seed}
-    if len(_units(p)) >= FEWEST_RECORDINGS:
+    n = len(_units(p))
+    if uncertainties.effects is None:
+        return _without_band(fit, *RUNS_AWAY, n)
+    if n >= FEWEST_RECORDINGS:
         return replace(fit, variation=variation_of(p, x, uncertainties, rigs, **how))
-    cut = _cut(p, x)
+    cut = _cut(plant, p, x)
     if cut is None:
         seconds = min(float(log.log.time[-1] - log.log.time[0]) for log in p.logs)
-        n = len(_units(p))
         text = (
-            f"no band can be given: {n} recording{'s' * (n != 1)} of {seconds:.3g} s cannot be cut into"
-            f" {FEWEST_STRETCHES} that are longer than their errors last."
+            f"{n} recording{'s' * (n != 1)} of {seconds:.3g} s cannot be cut into {FEWEST_STRETCHES} that are"
+            " longer than their errors last"
         )
         remedy = f"record {FEWEST_RECORDINGS} motions or more, or one that is longer"
-        return replace(fit, findings=(*fit.findings, finding("no_band", text, remedy, recordings=n)))
+        return _without_band(fit, text, remedy, n)
     y = cut.x_from(p.values(x))
     there = uncertainty(cut, y, robust=optimum.robust)
+    if there.effects is None:
+        return _without_band(fit, *RUNS_AWAY, n)
     there = replace(there, covariance=uncertainties.covariance) if len(y) == len(x) else there
     found = variation_of(cut, y, there, ["cut"] * len(cut.logs), **how)
     whole = floor_of(p, p.position_errors(x), range(len(p.logs)))
     floor = {joint: max(width, whole[joint]) for joint, width in found.floor.items()}
     words_ = f"stretches of {_mean_length(cut):.2g} s, which {found.left_out.partition(' ')[0]} were cut"
     return replace(fit, variation=replace(found, floor=floor, left_out=words_))
+
+
+def _without_band(fit: Fit, why: str, remedy: str, n: int) -> Fit:
+    found = finding("no_band", f"no band can be given: {why}.", remedy, recordings=n)
+    return replace(fit, findings=(*fit.findings, found))
 
 
 def _units(p: Problem) -> set[Any]:
@@ -434,7 +481,7 @@ def _mean_length(p: Problem) -> float:
     return float(np.mean([log.log.time[-1] - log.log.time[0] for log in p.logs]))
 
 
-def _cut(p: Problem, x: np.ndarray) -> Problem | None:
+def _cut(plant: Plant, p: Problem, x: np.ndarray) -> Problem | None:
     """The same logs in stretches that start anew; None where they are too short for it."""
     if type(p) is not Problem:
         return None
@@ -459,5 +506,6 @@ def _cut(p: Problem, x: np.ndarray) -> Problem | None:
     ]
     how: dict[str, Any] = {"outputs": p.outputs, "substeps": p.substeps, "starts": p.starts}
     cut = problem(p.actuator, logs, FreeParameters(tuple(rows)), labels=labels, **how)
+    cut = plant.restart(cut, [p.logs[k].recording for k in places])
     cut.sigma, cut.sigma_noise = p.sigma if p.sigma.ndim == 1 else p.sigma[places], p.sigma_noise
     return cut

@@ -23,7 +23,7 @@ from .bench_numbers import LATENCY
 from .optimize import levenberg_marquardt
 from .parameters import FreeParameters, Parameter, free
 from .problem import Problem, problem
-from .uncertainty import inverse
+from .uncertainty import bounded_normal, inverse
 
 FAR = 3.0
 """Tolerances that a stated number may move before it is asked why."""
@@ -154,8 +154,8 @@ def _candidates(
     p: Problem, x: np.ndarray, robust: float, worth: float
 ) -> list[tuple[float, Cause, list[int]]]:
     """(what it promises, cause, places of its numbers) of causes that promise something."""
-    H, g, _ = p.normal(x, robust=robust)
-    candidates = []
+    A, g = bounded_normal(p, x, robust)
+    H, candidates = A - p.free.precision, []
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
         if places:
@@ -197,11 +197,11 @@ def _widen(p: Problem, places: Sequence[int]) -> FreeParameters:
 def _slack(p: Problem, x: np.ndarray, robust: float) -> float:
     """What a search that came to rest might still save if the errors were linear: next to nothing at an
     optimum, much where sticking makes them so rough that it got caught; then no cause is told by less."""
-    H, g, _ = p.normal(x, robust=robust)
+    A, g = bounded_normal(p, x, robust)
     pull = g + p.free.precision @ (x - p.free.prior()[0])
     low, high = p.free.bounds()
     inside = (x > low + 1e-9) & (x < high - 1e-9)
-    A = (H + p.free.precision)[np.ix_(inside, inside)]
+    A = A[np.ix_(inside, inside)]
     return 0.5 * float(pull[inside] @ np.linalg.solve(A, pull[inside]))
 
 
@@ -283,9 +283,9 @@ def _forgotten_arm(p: Problem, x: np.ndarray) -> Iterator[Finding]:
     )
     if arm is None or not p.free.parameters[arm].beside:
         return
-    H, _, _ = p.normal(x)
+    A, _ = bounded_normal(p, x, np.inf)
     T = p.free.slopes(x)
-    error = float(np.sqrt(max((T @ inverse(H + p.free.precision) @ T.T)[arm, arm], 0.0)))
+    error = float(np.sqrt(max((T @ inverse(A) @ T.T)[arm, arm], 0.0)))
     mass = p.values(x)[p.free.names[arm]]
     heaviest = max(parameters(log.bench)["mass"] for log in p.logs)
     if mass > FAR * error and mass > FELT * heaviest:

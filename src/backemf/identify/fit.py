@@ -145,7 +145,9 @@ def make_fit(optimum: Optimum) -> Fit:
                 fit = with_variation(fit, optimum, uncertainties)
         except KeyboardInterrupt:
             fit = replace(fit, findings=(*fit.findings, *of_search(guessed=False, interrupted=True)))
-    return replace(fit, logs=tuple(FittedLog.of(log) for log in optimum.plant.given))
+    asked = optimum.plant.demands() if fit.variation is not None else {}
+    rows = (replace(FittedLog.of(log), demands=asked.get(log.name, {})) for log in optimum.plant.given)
+    return replace(fit, logs=tuple(rows))
 
 
 def _judge(optimum: Optimum) -> tuple[Fit, Uncertainty]:

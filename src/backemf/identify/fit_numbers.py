@@ -110,9 +110,9 @@ def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dic
         told = "prior" if left[k] > OPEN else "both" if q.stated and left[k] > 0.3 else "data"
         low, high = q.coordinate.interval(value, float(errors[k]))
         low_if_right, high_if_right = q.coordinate.interval(value, float(right[k]))
-        most = p.actuator.traits(q.path)["most"]
-        if most is not None:
-            high, high_if_right = min(high, most), min(high_if_right, most)
+        traits, ends = p.actuator.traits(q.path), (low, high, low_if_right, high_if_right)
+        if (traits["least"], traits["most"]) != (None, None):
+            low, high, low_if_right, high_if_right = np.clip(ends, traits["least"], traits["most"]).tolist()
         fitted[q.name] = FittedParameter(
             path=q.path,
             value=value,

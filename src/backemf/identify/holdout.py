@@ -16,6 +16,7 @@ from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..logs.log import Log, bench_of
 from ..physics.quantity import parameters
+from ..results.fit_result import Fit
 from .bench_numbers import words
 from .inspect.samples import SignalTrack
 from .inspect.signals import fastest
@@ -293,15 +294,16 @@ def demands_of(log: Log) -> dict[str, float]:
         rate = (q[n:] - q[:-n]) / (t[n:] - t[:-n])
         a = (rate[n:] - rate[:-n]) / (0.5 * (t[2 * n :] - t[: -2 * n]))
         middle, v = q[n:-n], 0.5 * (rate[n:] + rate[:-n])
-        torque = float(np.min(bench.inertia_at({}))) * a - np.array(
-            [float(bench.load(position, speed, {})) for position, speed in zip(middle, v, strict=True)]
-        )
+        torque = float(np.min(bench.inertia_at({}))) * a - np.asarray(bench.load(middle, v, {}))
         found["torque"] = float(np.percentile(np.abs(torque), USUAL))
     return found
 
 
 def extrapolations(
-    fitted: Mapping[str, Demands], judged: Mapping[str, Demands], motion: str = "rotary"
+    fitted: Mapping[str, Demands],
+    judged: Mapping[str, Demands],
+    motion: str = "rotary",
+    what: str = "what judges",
 ) -> Iterator[Finding]:
     """What is asked beyond what was fitted, in one finding.
 
@@ -309,6 +311,7 @@ def extrapolations(
         fitted: by log, what it asks.
         judged: the same of logs that were not fitted.
         motion: "rotary" or "linear", for units.
+        what: goes beyond, in words.
 
     Yields:
         One finding with the farthest log of each kind, or none.
@@ -334,7 +337,7 @@ def extrapolations(
         numbers[kind] = beyond[farthest]
         logs += list(beyond)
     if words:
-        text = f"what judges goes beyond what was fitted: {'; '.join(words)}."
+        text = f"{what} goes beyond what was fitted: {'; '.join(words)}."
         remedy = "fit a log that goes as far; until then expect larger errors there than on the fitted logs"
         names = tuple(dict.fromkeys(logs))
         yield Finding(code="extrapolates", text=text, remedy=remedy, numbers=numbers, logs=names)
@@ -354,3 +357,23 @@ def of_benches(fitted: Sequence[Log], judged: Sequence[Log]) -> list[Finding]:
         return []
     asked = [{log.name: demands_of(log) for log in logs if "position" in log} for logs in (fitted, judged)]
     return list(extrapolations(*asked, motion=fitted[0].motion))
+
+
+def of_prediction(fit: Fit, name: str, asked: Mapping[str, Demands]) -> list[Finding]:
+    """What a predicted log asks beyond those fitted, of the joint of which it asks the most.
+
+    Args:
+        fit: which remembers what its logs asked.
+        name: of the log.
+        asked: by joint, what it asks.
+
+    Returns:
+        One finding, or none.
+    """
+    found = []
+    for joint, demands in asked.items():
+        known = {log.name: log.demands[joint] for log in fit.logs if joint in log.demands}
+        motion = fit.joints.get(joint, fit).actuator.motion
+        label = f"{name}/{joint}" if joint else name
+        found += extrapolations(known, {label: demands}, motion, "what is predicted")
+    return sorted(found, key=lambda f: -max(f.numbers.values()))[:1]

@@ -244,7 +244,7 @@ def free(
     valid = [*known, *extra]
     for path in [*paths, *stated, *(bounds or {})]:
         if path not in valid:
-            raise UnknownName("parameter", path, valid)
+            raise UnknownName("parameter", path, [*valid, *_smallest(actuator)])
     if len(set(paths)) < len(paths):
         raise InvalidValue(f"free names a parameter twice: {', '.join(paths)}")
     values = {path: value for path, (_, value) in known.items()} | dict(extra)
@@ -375,8 +375,19 @@ def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
     Returns:
         An actuator that has all of them.
     """
+    for path, numbers in _smallest(actuator).items():
+        if path in paths:
+            part = path.partition(".")[0]
+            old = getattr(actuator, part)
+            own = {name: v for name, v in numbers.items() if getattr(old, name) is None}
+            actuator = replace(actuator, **{part: replace(old, **own)})
+    return actuator
+
+
+def _smallest(actuator: Actuator) -> dict[str, dict[str, float]]:
+    """By path, numbers of what an actuator does not have but may, so small or so fast that little changes."""
     at = size(actuator)
-    smallest = {
+    table = {
         "friction.asymmetry": {"asymmetry": 0.0},
         "drive.deadband": {"deadband": ABSENT},
         "drive.punch": {"punch": ABSENT},
@@ -384,16 +395,12 @@ def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
         "drive.acceleration": {"acceleration": at.speed / RISE},
         "gearbox.backlash": {"backlash": ABSENT, "contact_stiffness": at.torque / ABSENT},
     }
-    for path in paths:
-        part, _, field = path.partition(".")
-        if path in smallest and getattr(getattr(actuator, part), field, ABSENT) is None:
-            own = {
-                name: v
-                for name, v in smallest[path].items()
-                if getattr(getattr(actuator, part), name) is None
-            }
-            actuator = replace(actuator, **{part: replace(getattr(actuator, part), **own)})
-    return actuator
+    parts = {path: path.partition(".") for path in table}
+    return {
+        path: table[path]
+        for path, (part, _, name) in parts.items()
+        if getattr(getattr(actuator, part), name, ABSENT) is None
+    }
 
 
 UNIT_TO_UNIT = 0.05

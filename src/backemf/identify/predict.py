@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 
 from ..engine.rows import DELAY
-from ..errors import NotAvailable
+from ..errors import InvalidValue, NotAvailable
 from ..findings import Finding, finding
+from ..logs.coupling import joints_of_motors
 from ..logs.log import Log, Signal, mark_of
 from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
+from ..mujoco.robot.robot_motion import restarts_every
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
 from ..results.variation import ExpectedError, PredictionBand, Variation, band_around
 from . import bench_numbers
+from .holdout import demands_of, of_prediction
 from .optimize import with_read_starts
 from .parameters import FreeParameters
-from .plants.recordings import RobotRecording, joint_log, recording_of, with_contact
+from .plants.recordings import RobotRecording, joint_log, recording_of, shoot, with_contact
 from .plants.starts import without_echo
 from .problem import Problem, fitted_drive, problem
 
@@ -123,6 +126,11 @@ def as_begun(log: Log) -> Log:
     return replace(log, signals={**log.signals, "position": Signal(time=log.time.copy(), values=only_first)})
 
 
+def _has_positions(log: Log) -> bool:
+    """Whether any joint's position was recorded."""
+    return any("position" in joint for joint in log.joints.values())
+
+
 def _mean_absolute(errors: np.ndarray) -> float:
     """Of what was recorded; NaN where nothing was."""
     seen = errors[np.isfinite(errors)]
@@ -193,8 +201,8 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
     """
     if fit.robot is not None and fit.joints:
         robot = fit.robot
-        logs, _ = without_echo(logs, fit.actuators)
-        unseen = [not any("position" in joint for joint in log.joints.values()) for log in logs]
+        logs, _ = without_echo(joints_of_motors(logs, robot), fit.actuators)
+        unseen = [not _has_positions(log) for log in logs]
         begun = [as_begun(log) if new else log for log, new in zip(logs, unseen, strict=True)]
         recordings = [recording_of(robot, log) for log in begun]
         seen = [one for one, new in zip(recordings, unseen, strict=True) if not new]
@@ -207,6 +215,9 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
 
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
     """One log, as `predict_logs`; what `Fit.predict` gives."""
+    if not isinstance(log, Log):
+        wanted = "expected one log: [fit.predict(log) for log in logs]"
+        raise InvalidValue(f"predict was given a {type(log).__name__}; {wanted}")
     return predict_logs(fit, [log])[0]
 
 
@@ -227,6 +238,11 @@ def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Findi
 
 def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
     log, mounting = prediction.log, prediction.mounting
+    findings = [] if mounting is None else [_hangs_elsewhere(fit, log, mounting)]
+    whole = np.where(np.isfinite(log["position"]), log["position"], prediction.position)
+    if prediction.role != "training" and np.isfinite(whole).all():
+        moved = {**log.signals, "position": Signal(time=log.time, values=whole)}
+        findings += of_prediction(fit, log.name, {"": demands_of(replace(log, signals=moved))})
     asked = {"": log["position_target"]} if "position_target" in log else {}
     return PredictedMotion(
         log=log,
@@ -239,15 +255,17 @@ def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
         touched=np.zeros(len(log), bool),
         fit=fit,
         mounting=mounting,
-        findings=() if mounting is None else (_hangs_elsewhere(fit, log, mounting),),
+        findings=tuple(findings),
     )
 
 
 def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> PredictedMotion:
     motion, log = recording.motion, recording.log
-    q = simulate_joints(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
+    stretch = fit.stretch if _has_positions(given) else 0.0
+    how: dict[str, Any] = {"delays": fit.delays, "ground": robot.ground, "motion": motion}
+    q = simulate_joints(robot, fit.actuators, log, restarts=restarts_every(motion.time, stretch), **how)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
-    return PredictedMotion(
+    made = PredictedMotion(
         log=given,
         role=role(fit, log.name),
         joints=tuple(fit.joints),
@@ -258,7 +276,12 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
         touched=recording.touched,
         fit=fit,
         recording=recording,
+        stretch=stretch,
     )
+    if made.role == "training" or not np.isfinite(q).all():
+        return made
+    asked = _recording_along(made).demands(robot, made.joints)
+    return replace(made, findings=tuple(of_prediction(fit, log.name, asked)))
 
 
 def variation_in(fit: Fit) -> Variation:
@@ -291,6 +314,11 @@ def band_of(motion: PredictedMotion) -> PredictionBand:
         NotAvailable: the fit has none to give.
     """
     variation = variation_in(motion.fit)
+    if motion.fit.stretch and not motion.stretch:
+        raise NotAvailable(
+            f"{motion.log.name} has no positions, and nothing holds joints that torque drives: bands are of"
+            f" predictions over {motion.fit.stretch:g} s each from a recorded state; record it"
+        )
     draws = [variation.by_joint(member) for member in variation.members]
     members = _draws_on_bench(motion, draws) if motion.recording is None else _draws_on_robot(motion, draws)
     return band_around({joint: motion.positions[joint] for joint in motion.joints}, members, variation)
@@ -312,7 +340,8 @@ def _draws_on_bench(motion: PredictedMotion, draws: Sequence[Mapping[str, Mappin
     actuator, _ = fitted_drive(fit.actuator, [log])
     late = bench_numbers.latency_of(fit.bench)
     delays = [own.get(DELAY, late) for own in numbers]
-    return {"": np.array(_simulate_apart(actuator, logs, delays, fit.substeps))}
+    p = _problem_apart(actuator, logs, delays, substeps=fit.substeps)
+    return {"": np.array(p.predictions(p.first))}
 
 
 def _with_numbers(log: Log, numbers: Mapping[str, float]) -> Log:
@@ -329,6 +358,7 @@ def _draws_on_robot(motion: PredictedMotion, draws: Sequence[Mapping[str, Mappin
     fit, robot = motion.fit, motion.fit.robot
     recording = replace(_recording_along(motion), touched=np.zeros(len(motion.time), bool))
     actuator, logs, delays = next(iter(fit.actuators.values())), [], []
+    again = restarts_every(motion.time, motion.stretch)
     for joint in motion.joints:
         own = {p: v for p, v in fit.actuators[joint].parameters.items() if p != DELAY}
         alone = joint_log(recording, robot, joint, own)
@@ -336,20 +366,25 @@ def _draws_on_robot(motion: PredictedMotion, draws: Sequence[Mapping[str, Mappin
         for numbers in ({}, *(draw.get(joint, {}) for draw in draws)):
             logs.append(_with_numbers(alone, numbers))
             delays.append(numbers.get(DELAY, late))
-    runs = _simulate_apart(actuator, logs, delays, fit.substeps)
     each = len(draws) + 1
+    labels = [(joint, recording.log.name) for joint in motion.joints for _ in range(each)]
+    how: dict[str, Any] = {"labels": labels, "starts": fit.actuators, "substeps": fit.substeps}
+    p = _problem_apart(actuator, logs, delays, **how)
+    p = shoot(p, robot, [recording], motion.stretch) if motion.stretch else p
+    runs = p.predictions(p.first)
     found = {}
     for k, joint in enumerate(motion.joints):
         middle, *others = runs[k * each : (k + 1) * each]
         clock = logs[k * each].time
         moved = np.array([np.interp(motion.time, clock, other - middle) for other in others])
+        moved[:, again] = moved[:, np.array(again, int) - 1]  # still of the stretch before
         found[joint] = motion.positions[joint] + moved
     return found
 
 
 def _recording_along(motion: PredictedMotion) -> RobotRecording:
     """A robot's recording; where no position was recorded, along the predicted ones."""
-    if any("position" in joint for joint in motion.log.joints.values()):
+    if _has_positions(motion.log):
         return motion.recording
     joints = {
         name: replace(
@@ -360,10 +395,10 @@ def _recording_along(motion: PredictedMotion) -> RobotRecording:
     return recording_of(motion.fit.robot, replace(motion.log, joints=joints))
 
 
-def _simulate_apart(
-    actuator: Actuator, logs: Sequence[Log], delays: Sequence[float | None], substeps: int
-) -> list[np.ndarray]:
-    """Positions of logs, each with numbers and a delay of its own."""
+def _problem_apart(
+    actuator: Actuator, logs: Sequence[Log], delays: Sequence[float | None], **how: Any
+) -> Problem:
+    """Logs with positions to predict, each with numbers and a delay of its own."""
     step = bench_numbers.median_step(logs[:1])
     late = bench_numbers.latency(step, actuator.drive.delay or 0.0)
     rows = [
@@ -371,5 +406,4 @@ def _simulate_apart(
         for k, delay in enumerate(delays)
         if delay is not None
     ]
-    p = problem(actuator, logs, FreeParameters(tuple(rows)), outputs=("position",), substeps=substeps)
-    return p.predictions(p.first)
+    return problem(actuator, logs, FreeParameters(tuple(rows)), outputs=("position",), **how)

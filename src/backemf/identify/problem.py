@@ -241,7 +241,8 @@ class Problem:
         how = {"observer": observer, "robust": robust}
         sums = self.kernels.normal(P, self.S, self.batch, n, self.measured, weights, **how)
         F = self._folding
-        return Blocks(*sums) if F is None else Blocks(F.T @ sums[0] @ F, sums[1] @ F, sums[2])
+        with np.errstate(invalid="ignore"):  # what runs away is not finite; the caller looks at the cost
+            return Blocks(*sums) if F is None else Blocks(F.T @ sums[0] @ F, sums[1] @ F, sums[2])
 
     @property
     def _folding(self) -> np.ndarray | None:
@@ -303,7 +304,8 @@ class Problem:
             at = np.flatnonzero(columns >= 0)
             total[np.ix_(columns[at], columns[at])] += matrices[logs].sum(axis=0)[np.ix_(at, at)]
         T = self.free.slopes(x)
-        return T.T @ total @ T
+        with np.errstate(invalid="ignore", over="ignore"):  # likewise
+            return T.T @ total @ T
 
     def in_x(self, matrix: np.ndarray, k: int, x: np.ndarray) -> np.ndarray:
         """A matrix of one log by columns of derivatives, in x.
@@ -343,7 +345,6 @@ class Problem:
             (J'J, J'r, cost), without the prior; not finite where the simulation is not.
         """
         JtJ, Jtr, cost = self.normal_of_logs(x, bandwidth, robust, substeps)
-        # A step that runs away is not finite; the caller looks at the cost.
         with np.errstate(invalid="ignore", over="ignore"):
             return self.gather(JtJ, x), self.scores(Jtr, x).sum(axis=0), float(cost.sum())
 

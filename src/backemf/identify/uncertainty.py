@@ -130,8 +130,10 @@ def uncertainty(
     alone = [problem.in_x(curvature, k, x) for k, curvature in enumerate(terms.curvature + terms.belief)]
     effects = LogEffects(A, alone, problem.scores(terms.scores, x))
     moved = _disagreement(problem, effects, noise, groupings, own)
-    # What disagreement adds is correlated as the rest: in no direction less than if the model is right.
-    more = np.sqrt(np.maximum((moved + np.diag(held)) / np.diag(if_right) - 1.0, 0.0))
+    # What disagreement adds is correlated as the rest: in no direction less than if the model is right. Two
+    # groups may disagree by any amount, and nobody is less sure than before the data.
+    wide = np.minimum(moved + np.diag(held), problem.free.prior()[1] ** 2)
+    more = np.sqrt(np.maximum(wide / np.diag(if_right) - 1.0, 0.0))
     covariance = if_right * (1.0 + np.outer(more, more))
     return Uncertainty(covariance=covariance, if_right=if_right, scatter=scatter, effects=effects)
 

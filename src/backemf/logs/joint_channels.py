@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import BackemfError, InvalidValue, MissingValue, SignalError, UnknownName
 from ..findings import Finding, finding
 from . import joint_matching, joint_plausibility, names
+from .coupling import uncouple
 from .log import ASKED, MEASURED, Log, Signal
 from .mapping import GOALS, NONE, WHOLE, ChannelMapping, MappingError, Origin, plan
 from .recording import Channel, ReadError, Recording
@@ -74,6 +75,8 @@ def _log(whole: Whole, robot: Robot) -> Log:
         for origin in (o for o in whole.told[joint] if o.signal == WHOLE):
             one = apply_sign(one, origin)
         joints[joint] = one
+    if robot.coupling is not None:
+        joints = uncouple(joints, robot.coupling, whole.name)
     log = together(robot, whole, joints)
     if len(log) < FEWEST:
         raise Short(f"{len(log)} samples of a motion; expected {FEWEST} at least: record longer")
@@ -259,7 +262,8 @@ def split(
     if alone:
         _check_families(recording, own, robot)
         _check_fronts(fronts, own, robot)
-        own = _with_position(own, recording, origins)
+        motors = () if robot.coupling is None else robot.coupling.motors
+        own = _with_position(own, recording, origins, motors)
     parts = {joint: replace(recording, channels=(*common, *channels)) for joint, channels in own.items()}
     return parts, left, by_number and bool(named - {""})
 
@@ -283,16 +287,17 @@ def _check_fronts(fronts: Sequence[str], own: Collection[str], robot: Robot) -> 
 
 
 def _with_position(
-    own: Mapping[str, list[Channel]], recording: Recording, origins: Sequence[Origin]
+    own: Mapping[str, list[Channel]], recording: Recording, origins: Sequence[Origin], motors: Sequence[str]
 ) -> dict[str, list[Channel]]:
-    """Without joints of which only a command or a temperature is there; an error where none is left."""
+    """Without joints of which only a command or a temperature is there, but for motors that move several; an
+    error where none is left."""
     told = [o for o in origins if o.signal == "position"]
 
     def is_position(joint: str, channel: Channel) -> bool:
         names_it = any(o.joint == joint or o.channel in (channel.name, *channel.also) for o in told)
         return names_it or _is(channel, "position")
 
-    kept = {j: c for j, c in own.items() if any(is_position(j, one) for one in c)}
+    kept = {j: c for j, c in own.items() if j in motors or any(is_position(j, one) for one in c)}
     if not kept:
         raise ReadError(
             f"no joint has a position; there are: {', '.join(c.name for c in recording.channels[:20])}"

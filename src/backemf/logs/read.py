@@ -60,7 +60,7 @@ def read(
     """
     carried, robot = bench_and_robot(bench)
     asked = command_of(command)
-    origins = _with_command(mapping(map, () if robot is None else robot.names), asked)
+    origins = _with_command(mapping(map, () if robot is None else robot.at_motors.names), asked)
     logs: list[Log] = []
     broken: list[str] = []
     files = find(*(path for given in paths for path in several(given)))
@@ -110,7 +110,7 @@ def wholes(
     if recordings and recordings[0].format == lerobot.FORMAT:  # whose units all episodes tell together
         recordings, told = lerobot.in_radians(recordings, robot, told)
         recordings = lerobot.choose_episodes(recordings, episodes)
-    return joint_channels.split_joints(recordings, robot, told)
+    return joint_channels.split_joints(recordings, robot.at_motors, told)
 
 
 def _judge_signs(logs: Sequence[Log], robot: Robot, origins: Sequence[Origin]) -> list[Log]:
@@ -202,7 +202,7 @@ def look(
         ReadError: there are no such files.
     """
     if robot is not None:
-        return _look_at(find(*paths), robot, mapping(map, robot.names), progress)
+        return _look_at(find(*paths), robot, mapping(map, robot.at_motors.names), progress)
     origins = _with_command(mapping(map), command)
     looks: list[Look] = []
     for path in find(*paths):

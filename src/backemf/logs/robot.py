@@ -84,6 +84,18 @@ class Ground(store.Noun):
         return [c / norm for c in q]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Coupling(store.Noun):
+    """How some joints hang on some motors, which a recording calls by names of joints or of their own."""
+
+    joints: tuple[str, ...]
+    motors: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+    """By joint, its torque for one of each motor."""
+    at_motors: bool
+    """Whether positions and velocities were recorded at the motors too, not only torques."""
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Robot(NotebookDisplay, store.Noun):
     """A robot that recordings were made on: `be.Robot.read("arm.xml")`, from MJCF or URDF."""
@@ -104,6 +116,8 @@ class Robot(NotebookDisplay, store.Noun):
     findings: tuple[Finding, ...] = ()
     supply: Supply | None = None
     """What all its motors draw on together, for `be.power`."""
+    coupling: Coupling | None = None
+    """Of recordings made at motors that each move several joints; logs that name it are of the joints."""
 
     @staticmethod
     def read(
@@ -114,6 +128,7 @@ class Robot(NotebookDisplay, store.Noun):
         gravity: Any = None,
         allow_outside: bool = False,
         supply: Supply | None = None,
+        coupling: Any = None,
     ) -> Robot:
         """A robot from its model.
 
@@ -124,13 +139,24 @@ class Robot(NotebookDisplay, store.Noun):
             gravity: another vector than the model's [m/s^2]: a base that is tilted or hangs.
             allow_outside: let the model include files from outside its own folder.
             supply: what all its motors draw on together.
+            coupling: of recordings made at motors that each move several joints, {joint: {motor: factor}}, or
+                a JSON file with that.
 
         Returns:
             The robot, with what its model says of each joint.
         """
         with outside(allow_outside):
             robot = SERVICES.robots.read(path, base=base, ground=ground, gravity=gravity)
-        return replace(robot, supply=supply)
+        from .coupling import with_coupling  # which reads logs, and these know robots
+
+        return with_coupling(replace(robot, supply=supply), coupling)
+
+    @property
+    def at_motors(self) -> Robot:
+        """With motors that each move several joints as joints of their own, as recordings may name them."""
+        motors = () if self.coupling is None else self.coupling.motors
+        own = (Joint(name=motor) for motor in motors if motor not in self.names)
+        return replace(self, joints=(*self.joints, *own))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import store
-from ..errors import InvalidValue, UnknownName
+from ..errors import UnknownName
 from ..findings import Finding
 from ..logs.log import Log, mark_of
 from ..logs.robot import Robot
@@ -100,6 +100,12 @@ class Fit(NotebookDisplay, store.Noun):
         return {name: late[0] for name, late in found.items() if late}
 
     @property
+    def stretch(self) -> float:
+        """Of joints that are driven by torque: seconds over which they are predicted from a recorded state; 0
+        where a prediction runs through."""
+        return 0.0 if self.score is None else self.score.stretch
+
+    @property
     def training_mae(self) -> float:
         return float(np.mean(list(self.training.values())))
 
@@ -142,37 +148,46 @@ class Fit(NotebookDisplay, store.Noun):
         """
         return SERVICES.predictions.expected_error(self, log)
 
-    def draws(self, n: int, seed: int = 0) -> list[Actuator]:
-        """Actuators drawn from the fit's joint uncertainty: what else these logs would have allowed.
+    def draws(self, n: int, seed: int = 0) -> list[Any]:
+        """Actuators drawn from the fit's joint uncertainty: what else these logs would have allowed; of a
+        robot all of them by joint, with the same number where joints share it.
 
         The draws are normal in the fit's own coordinates: the excess of static over Coulomb friction, and
         logarithms where an error is large.
         """
-        if self.joints:
-            raise InvalidValue("a robot's joints are drawn one by one: fit.joints[NAME].draws(...)")
-        paths = list(self.parameters)
         known = {path: f.metadata for path, f, _ in quantities(self.actuator)}
         x, T = self._coordinates()
         slopes = np.linalg.inv(T)
         values, vectors = np.linalg.eigh(slopes @ self.covariance @ slopes.T)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         drawn = []
-        for z in np.random.default_rng(seed).standard_normal((n, len(paths))):
-            moved = dict(zip(paths, x + root @ z, strict=True))
+        for z in np.random.default_rng(seed).standard_normal((n, len(x))):
+            moved = dict(zip(self.parameters, x + root @ z, strict=True))
             there: dict[str, float] = {}
-            for path in sorted(paths, key=lambda p: self.actuator.over(p) is not None):
-                base = there.get(self.actuator.over(path) or "", self._base(path))
-                excess = self._coordinate(path).outward(moved[path])
-                there[path] = base + (excess if self._has_sign(path) else max(excess, 0.0))
-                least, most = (known.get(path, {}).get(end) for end in ("least", "most"))
-                there[path] = min(
-                    max(there[path], -math.inf if least is None else least),
+            for name in sorted(moved, key=lambda name: self._over(name) is not None):
+                base = there.get(self._over(name) or "", self._base(name))
+                excess = self._coordinate(name).outward(moved[name])
+                there[name] = base + (excess if self._has_sign(name) else max(excess, 0.0))
+                row = known.get(self.parameters[name].path, {})
+                least, most = (row.get(end) for end in ("least", "most"))
+                there[name] = min(
+                    max(there[name], -math.inf if least is None else least),
                     math.inf if most is None else most,
                 )
-            drawn.append(
-                self.actuator.replace(**{path: value for path, value in there.items() if path in known})
-            )
+            made = {joint: self._with_numbers(joint, there) for joint in self.joints or ("",)}
+            drawn.append(made if self.joints else made[""])
         return drawn
+
+    def _with_numbers(self, joint: str, values: Mapping[str, float]) -> Actuator:
+        """A joint's actuator with other numbers, by name; of a bench its one."""
+        fit, own = self.joints.get(joint, self), dict[str, float]()
+        for name, value in values.items():
+            path = self.parameters[name].path
+            whose = name.removesuffix(path).rstrip(".")
+            groups = {} if self.robot is None else self.robot.groups
+            if joint == whose or joint in groups.get(whose, () if whose in self.joints else (joint,)):
+                own[path] = value
+        return fit.actuator.replace(**{p: v for p, v in own.items() if p in fit.actuator.parameters})
 
     @property
     def covariance(self) -> np.ndarray:
@@ -406,6 +421,8 @@ class FittedLog(store.Noun):
     """How its channels were said to be read: position=motor_pos[deg],-1."""
     mark: str = ""
     """Of its samples; empty in fits stored before this was kept."""
+    demands: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """By joint, the torque, speed and gain that it asks for, where it was fitted and bands were wanted."""
 
     @staticmethod
     def of(log: Log) -> FittedLog:
@@ -493,6 +510,8 @@ class PredictedMotion:
     ground."""
     mounting: tuple[float, float] | None = None
     """Where the arm hangs of a mounting that was never fitted, and the standard deviation of that [rad]."""
+    stretch: float = 0.0
+    """Every so many seconds joints that are driven by torque are put where they were recorded; 0: never."""
     findings: tuple[Finding, ...] = ()
 
     @functools.cached_property

@@ -52,7 +52,8 @@ class Variation(store.Noun):
     usual: float
     """The same so that 95 % of all left-out samples together are inside."""
     mean_absolute: float
-    """Mean absolute error of left-out recordings over the mean standard deviation stated for them."""
+    """Mean absolute error of a left-out recording over the mean standard deviation stated for it, of one in
+    the middle: the geometric mean over recordings."""
     root_mean_square: float
     """The same of root mean squares."""
     left_out: str

@@ -23,7 +23,7 @@ from ..physics.actuator import Actuator
 from ..registry import load
 from ..results.fit_result import Fit
 from ..results.spread import Spread
-from .export_options import AT_REST, METHODS, ExportOptions, FileOptions, bam_names, scopes_of
+from .export_options import AT_REST, DRAWS, METHODS, ExportOptions, FileOptions, bam_names, scopes_of
 from .fingerprint import sign_numbers
 from .result import (
     NOT_RUN as NOT_RUN,
@@ -254,6 +254,8 @@ def _check_numbers(options: ExportOptions) -> None:
         raise UnknownName("friction at rest", options.at_rest, AT_REST)
     if options.bam_name is not None and options.bam_name not in bam_names():
         raise UnknownName("actuator of BAM", options.bam_name, bam_names())
+    if options.draws is not None and options.draws not in DRAWS:
+        raise UnknownName("draws", options.draws, DRAWS)
     if options.integrator not in INTEGRATORS:
         raise UnknownName("integrator", options.integrator, INTEGRATORS)
     if not SHORTEST <= options.timestep <= LONGEST:

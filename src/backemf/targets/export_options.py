@@ -24,6 +24,8 @@ AT_REST = ("closest", "frictionloss", "lugre", "springyield")
 """What may hold a joint at rest in MuJoCo."""
 DRAWING = ("torch", "warp", "jax")
 """Targets whose files draw from a spread."""
+DRAWS = ("bands",)
+"""What they may draw unless told otherwise."""
 MUJOCO = ("mujoco", "mujoco-classic", "mujoco-live", "mujoco-plugin", "mjlab")
 """Targets that MuJoCo runs."""
 WITH_GROUND = ("mujoco", "mujoco-classic")
@@ -143,7 +145,7 @@ class FileOptions(Options):
         default=None,
         help="Of a fit: what environments draw unless told otherwise: bands, whole draws of all numbers and"
         " a slow error, that recordings lie among.",
-        choices=("bands",),
+        choices=DRAWS,
         applies_to=SPREAD,
     )
     bam_name: str | None = option(

@@ -95,8 +95,11 @@ def test_a_fit_is_stored_whole(fit, tmp_path):
     assert again == fit
     assert again.actuators == fit.actuators
     assert again.joints["elbow"].draws(2)
-    with pytest.raises(be.BackemfError, match="one by one"):
-        again.draws(2)
+    one, two = again.draws(2)
+    assert set(one) == set(again.joints)
+    shared = [a.motor.torque_constant for a in one.values()]
+    assert len(set(shared)) == 1 != len({*shared, two["elbow"].motor.torque_constant})
+    assert one["elbow"].friction != one["shoulder"].friction
 
 
 def test_every_joint_of_the_whole_is_a_fit_of_its_own(fit):

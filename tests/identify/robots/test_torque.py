@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.identify.plants.coupling import coupling_of, joints_of_motors
-from backemf.identify.plants.recordings import restarts_every
+from backemf.apps.cli import exports, identify
+from backemf.errors import NotAvailable
+from backemf.logs.coupling import joints_of_motors, with_coupling
 from backemf.logs.log import Log
 from backemf.mujoco.robot.joint_simulation import simulate_joints
+from backemf.mujoco.robot.robot_motion import restarts_every
 
+from ...cli.runner import runner
 from ...robot.arms import ARM
 from ...robot.simulated import COULOMB
 
@@ -80,6 +83,19 @@ def test_friction_is_found_and_the_score_is_of_stretches_and_forces(fit):
     assert "inverse dynamics leaves" in said.text
 
 
+def test_predictions_begin_again_as_the_score_does(fit, logs):
+    """Open loop nothing holds this arm; its band is of stretches, and a motion without positions has none."""
+    motion = fit.predict(logs[1])
+    assert motion.stretch == 0.3
+    assert motion.rms() == pytest.approx(fit.score.rms, rel=1e-6)
+    joints = {
+        name: replace(one, signals={n: s for n, s in one.signals.items() if n != "position"})
+        for name, one in logs[1].joints.items()
+    }
+    with pytest.raises(NotAvailable, match="has no positions"):
+        fit.expected_error(replace(logs[1], joints=joints))
+
+
 def test_the_force_error_is_what_friction_is_where_the_model_has_none(robot, logs, fit):
     """With armature and friction out of the model, inverse dynamics leaves just these of the torques."""
     from backemf.identify.plants.recordings import recording_of
@@ -113,8 +129,9 @@ def test_stretches_begin_every_so_many_samples():
     assert restarts_every(t, 0.0) == []
 
 
-def test_motors_that_move_two_joints_each_are_told_apart(robot, logs, fit, tmp_path):
-    """The same run recorded at the motors of a differential: torques m = C^-1 tau, turned by C' q."""
+@pytest.fixture(scope="module")
+def at_motors(logs) -> list[Log]:
+    """The same runs recorded at the motors of a differential: torques m = C^-1 tau, turned by C' q."""
     C = np.array([[1.0, 1.0], [1.0, -1.0]])
     made = []
     for log in logs:
@@ -125,17 +142,60 @@ def test_motors_that_move_two_joints_each_are_told_apart(robot, logs, fit, tmp_p
             n: be.log(n, log.time, position=turned[k], torque_target=torque[k]) for k, n in enumerate(names)
         }
         made.append(replace(log, joints={**log.joints, **motors}))
+    return made
+
+
+def test_motors_that_move_two_joints_each_are_told_apart(robot, logs, fit, at_motors, tmp_path):
     file = tmp_path / "coupling.json"
     file.write_text(json.dumps({**COUPLED, "at": "motors"}))
-    back = joints_of_motors(made, coupling_of(robot, file))
+    back = joints_of_motors(at_motors, with_coupling(robot, file))
     for one, log in zip(back, logs, strict=True):
         for name in log.joints:
             for signal in ("position", "torque_target"):
                 assert one.joints[name][signal] == pytest.approx(log.joints[name][signal], abs=1e-12)
-    again = be.fit("torque", made, hold_out="run 2", coupling=file)
+    again = be.fit("torque", at_motors, hold_out="run 2", coupling=file)
     for name in COULOMB:
         values = [f.joints[name].parameters["friction.coulomb"].value for f in (fit, again)]
         assert values[1] == pytest.approx(values[0], rel=1e-3)
+    again.write(tmp_path / "fit.json")  # and what it is asked later is coupled as well
+    stored = be.Fit.read(tmp_path / "fit.json")
+    for name in COULOMB:
+        made = stored.predict(at_motors[1]).positions[name]
+        assert made == pytest.approx(fit.predict(logs[1]).positions[name], abs=1e-3)
+    with pytest.raises(be.BackemfError, match="with another"):
+        be.fit("torque", back, coupling=COUPLED)
+
+
+def test_columns_have_the_names_of_motors(robot, logs, at_motors, tmp_path):
+    """Positions at the joints, torques at motors that are no joints: read, fitted, stored, read again."""
+    columns = {"time": logs[0].time}
+    for name, one in logs[0].joints.items():
+        columns |= {f"{name}.position": one["position"]}
+    columns["shoulder.torque_target"] = logs[0].joints["shoulder"]["torque_target"]
+    for motor, name in (("left", "elbow"), ("right", "wrist")):
+        columns[f"{motor}.torque_target"] = at_motors[0].joints[name]["torque_target"]
+    table = tmp_path / "run.csv"
+    rows = np.stack([*columns.values()], axis=1)
+    np.savetxt(table, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.9g")
+    file = tmp_path / "coupling.json"
+    file.write_text(json.dumps({"elbow": {"left": 1, "right": 1}, "wrist": {"left": 1, "right": -1}}))
+    (tmp_path / "arm.xml").write_text(ARM)
+    coupled = be.Robot.read(tmp_path / "arm.xml", coupling=file)
+    (log,) = be.read(table, bench=coupled)
+    assert set(log.joints) == set(robot.names)
+    for name in robot.names:
+        asked = logs[0].joints[name]["torque_target"]
+        assert log.joints[name]["torque_target"] == pytest.approx(asked, abs=1e-6)
+    stored = tmp_path / "fit.json"
+    how = ["--robot", str(tmp_path / "arm.xml"), "--start", "torque", "-o", str(stored)]
+    runner(identify.fit)(table, *how, "--coupling", file)
+    fit = be.Fit.read(stored)
+    (row,) = json.loads(runner(exports.replay)(stored, table, "--json"))["recordings"]
+    assert row["rms"] == pytest.approx(fit.score.rms, rel=0.05)
+    said = runner(exports.replay)(stored, table.rename(tmp_path / "another.csv"))
+    assert "over 0.3 s each" in said
+    assert "another was not fitted" in said
+    assert "% of it are inside the 95 % band" in said
 
 
 @pytest.mark.parametrize(
@@ -145,19 +205,20 @@ def test_motors_that_move_two_joints_each_are_told_apart(robot, logs, fit, tmp_p
         ({"elbow": {"a": 1.0, "b": 1.0}, "wrist": {"a": 2.0, "b": 2.0}}, "none a combination"),
         ({"elbo": {"a": 1.0}}, "unknown joint 'elbo'"),
         ({"elbow": 1.0}, "expected"),
+        ({}, "as many motors as joints"),
         ("no-such.json", "no-such.json"),
         ({"elbow": {"elbow": 1.0}, "at": "moon"}, "at is 'moon'"),
     ],
 )
 def test_a_coupling_that_cannot_be_is_refused(robot, given, said):
     with pytest.raises(be.BackemfError, match=said):
-        coupling_of(robot, given)
+        with_coupling(robot, given)
 
 
 def test_a_motor_that_was_not_recorded_is_said(robot, logs):
-    coupling = coupling_of(robot, {"elbow": {"left": 1.0}})
+    coupled = with_coupling(robot, {"elbow": {"left": 1.0}})
     with pytest.raises(be.BackemfError, match="unknown motor 'left'"):
-        joints_of_motors(logs, coupling)
+        joints_of_motors(logs, coupled)
 
 
 def test_z1s_torques_as_the_command(shared_data):
@@ -172,7 +233,8 @@ def test_z1s_torques_as_the_command(shared_data):
         )
         for name, one in log.joints.items()
     }
-    fit = be.fit("torque", [replace(log, joints=joints)], hold_out="last 40 %")
+    log = replace(log, joints=joints)
+    fit = be.fit("torque", [log], hold_out="last 40 %")
     assert fit.score is not None
     assert fit.score.held_out
     assert fit.score.rms < 0.0175
@@ -182,3 +244,9 @@ def test_z1s_torques_as_the_command(shared_data):
     for one in fit.joints.values():
         coulomb = one.parameters["friction.coulomb"]
         assert coulomb.error < 0.2 * coulomb.value  # without stretches half of it
+    end = log.between(log.time[0] + 0.6 * (log.time[-1] - log.time[0]), log.time[-1])
+    motion = fit.predict(replace(end, name="its end"))
+    assert motion.rms() == pytest.approx(fit.score.rms, rel=0.05)  # other stretches of it
+    assert 0.9 < motion.inside() <= 1.0
+    # calibrated over stretches of open-loop seconds three times what comes true was said
+    assert 0.5 < motion.expected.mae / motion.mean_absolute() < 2.0

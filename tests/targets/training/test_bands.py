@@ -188,3 +188,20 @@ def test_joints_in_mjx_have_their_own_rows_of_one_draw(tmp_path):
     np.testing.assert_allclose(d[:, 1], 10 * d[:, 0], rtol=1e-6)
     np.testing.assert_allclose(d[:, 0], 0.03 - 0.01 * (R[:, 0] - 3.0), rtol=1e-6)
     assert all(not np.isclose(*one["slow.phases"]).any() for one in drawn)
+
+
+@pytest.mark.parametrize("to", ["torch", "warp", "jax"])
+def test_a_file_that_draws_is_checked_with_its_own_numbers(to):
+    """What is drawn is no error of the file: its header says the same as without."""
+    drawing, plain = (export(LINEAR, to, spread=SPREAD, draws=draws) for draws in ("bands", None))
+    assert drawing.ran == plain.ran
+    assert {f.code for f in drawing.findings} == {f.code for f in plain.findings}
+
+
+def test_hosts_of_warp_draw_what_was_asked_for_and_a_misspelt_word_is_refused():
+    for version in ("newton", "mujoco-warp"):
+        text = export(LINEAR, f"warp@{version}", spread=SPREAD, draws="bands", replay=False).text
+        assert "randomise=()" not in text
+        assert 'randomise=("bands",)' in text
+    with pytest.raises(be.BackemfError, match="unknown draws 'band'; did you mean 'bands'"):
+        export(LINEAR, "torch", spread=SPREAD, draws="band")

@@ -138,7 +138,7 @@ def _export_each(
     for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
         say(f"exporting to {target}", k / n if n > 1 else None)
         on = one.joint if one.joint and not named else name
-        spread = _spread(wanted[name]) if target.partition("@")[0] in DRAWING else None
+        spread = _spread(wanted[name], on) if target.partition("@")[0] in DRAWING else None
         said = {name: x for name, x in one.options.items() if getattr(options, name) is None}
         own = replace(options, joint=on, spread=spread, **said).only(scopes_of(target.partition("@")[0]))
         made.append(run_export(one.actuator, target, own))
@@ -242,9 +242,10 @@ def _printable(targets: list[str]) -> None:
             raise InvalidValue(f"an export for {name} is no text to be printed; expected -o FILE.{name}")
 
 
-def _spread(source: str) -> Any:
-    """What a training file draws from: a stored fit's errors and held-out error, or how far the units of a
-    stored population differ; None for anything else."""
+def _spread(source: str, on: str) -> Any:
+    """What a training file draws from: a stored fit's errors and held-out error, of a robot's those of the
+    joint in the source or else of `on`, or how far the units of a stored population differ; None for anything
+    else."""
     from ...datasheets import parts
     from ...errors import BackemfError
     from ...results.fit_result import Fit
@@ -262,6 +263,7 @@ def _spread(source: str) -> Any:
         fit = Fit.read(f"{path}.json" if joint else source)
     except BackemfError:
         return None
+    joint = joint or (on if fit.joints else "")
     variation, fit = fit.variation, fit.joints.get(joint, fit)
     errors = {path: p.error for path, p in fit.parameters.items()}
     spread = Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
@@ -412,16 +414,20 @@ def _replay_robot(fit: Any, options: ReplayWords, terminal: Terminal) -> Answer:
     terminal.say("simulating")
     motions = predict_logs(fit, logs)
     shown = write_motions(motions, o)
+    bands = [_ReplayBand(m.log.name, m) for m in motions if m.has_band]
     rows = [
         {"name": m.log.name, "role": m.role, "rms": m.rms(), "rms_free": m.rms(free=True)} for m in motions
     ]
 
     def text() -> str:
         cells = [(r["name"], r["role"], *(1e3 * (r[k] or 0.0) for k in ("rms", "rms_free"))) for r in rows]
-        head = f"{fit.robot.name}, {len(fit.joints)} joints together in MuJoCo; RMS of positions [mrad]"
-        return f"{head}\n{table(cells, ('recording', 'in the fit', 'RMS', 'in the air'))}"
+        over = f", over {fit.stretch:g} s each from the recorded state" if fit.stretch else ""
+        head = f"{fit.robot.name}, {len(fit.joints)} joints together in MuJoCo; RMS of positions [mrad]{over}"
+        said = table(cells, ("recording", "in the fit", "RMS", "in the air"))
+        return "\n\n".join([f"{head}\n{said}", *map(str, bands)])
 
-    return Answer(content=lambda: {"recordings": rows}, text=text, written=shown)
+    plain = {one.name: one.plain() for one in bands}
+    return Answer(content=lambda: {"recordings": rows, "bands": plain}, text=text, written=shown)
 
 
 class _ReplayBand(NamedTuple):
@@ -429,21 +435,22 @@ class _ReplayBand(NamedTuple):
 
     name: str
     motion: Any
-    file_inside: float
+    file_inside: float | None = None
+    """Share of an exported file's motion that is inside; None where no file was run."""
 
     def plain(self) -> dict[str, Any]:
         """Errors in rad or m, shares from 0 to 1."""
         expected, inside = self.motion.expected, self.motion.inside()
-        return {"expected_mae": expected.mae, "mae": self.motion.mean_absolute(), "inside": inside} | {
-            "file_inside": self.file_inside
-        }
+        row = {"expected_mae": expected.mae, "mae": self.motion.mean_absolute(), "inside": inside}
+        return row if self.file_inside is None else row | {"file_inside": self.file_inside}
 
     def __str__(self) -> str:
         row, unit = self.plain(), "mrad" if self.motion.fit.actuator.motion == "rotary" else "mm"
+        file = "" if self.file_inside is None else f" and {100 * self.file_inside:.0f} % of the file's motion"
         return (
             f"{self.name} was not fitted: {1e3 * row['expected_mae']:.3g} {unit} off were to be expected on"
-            f" average, {1e3 * row['mae']:.3g} were found; {100 * row['inside']:.0f} % of it and"
-            f" {100 * self.file_inside:.0f} % of the file's motion are inside the 95 % band."
+            f" average, {1e3 * row['mae']:.3g} were found; {100 * row['inside']:.0f} % of it{file} are inside"
+            " the 95 % band."
         )
 
 

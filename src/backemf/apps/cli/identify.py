@@ -148,7 +148,11 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         from ...logs.robot import Robot
 
         actuator: Any = o.start
-        told = {"map": o.map, "episodes": o.episodes, "robot": Robot.read(o.robot, ground=o.ground)}
+        told = {
+            "map": o.map,
+            "episodes": o.episodes,
+            "robot": Robot.read(o.robot, ground=o.ground, coupling=o.coupling),
+        }
         recordings = read_logs(o.logs, terminal.say, **told)
         asked = replace(asked, values=dict(path_and_text(word) for word in o.set or ()))
     else:

@@ -152,7 +152,7 @@ def _simulate_robot(fit: Any, options: SimulateWords, terminal: Terminal) -> Ans
     from ...tables import table
 
     o = options
-    usual = ("source", "command", "duration", "timestep", "to_rerun", "to_mcap", "force")
+    usual = ("source", "command", "duration", "timestep", "band", "to_rerun", "to_mcap", "force")
     for name in (name for name in o.given_options() if name not in usual):
         raise InvalidValue(
             f"--{name.replace('_', '-')} is given, and {o.source} is of a robot, whose joints are simulated"
@@ -170,18 +170,24 @@ def _simulate_robot(fit: Any, options: SimulateWords, terminal: Terminal) -> Ans
     }
     terminal.say("simulating")
     motion = fit.predict(Log(name="simulated", signals={}, joints=joints, robot=fit.robot))
+    off = motion.expected.joints if o.band else {}
     shown = write_motions([motion], o)
     rows = {
         joint: {"reached": float(motion.positions[joint][-1]), "target": float(asked[joint][-1])}
         for joint in fit.joints
     }
+    for joint, expected in off.items():
+        rows[joint] |= {"expected_mae": expected, "half": float(np.mean(motion.band.half(joint)))}
 
     def text() -> str:
-        cells = [(joint, row["reached"], row["target"]) for joint, row in rows.items()]
+        cells = [(joint, *row.values()) for joint, row in rows.items()]
         head = f"{fit.robot.name}, {len(rows)} joints together in MuJoCo, for {seconds:g} s; at the end [rad]"
-        return f"{head}\n{table(cells, ('joint', 'reached', 'asked'))}"
+        columns = ("joint", "reached", "asked", *(("expected off", "band, half") if o.band else ()))
+        told = under("Findings", finding_lines(motion.findings))
+        return "\n\n".join(filter(None, [f"{head}\n{table(cells, columns)}", told]))
 
-    return Answer(content=lambda: {"duration": seconds, "joints": rows}, text=text, written=shown)
+    content = {"duration": seconds, "joints": rows, "findings": motion.findings}
+    return Answer(content=lambda: content, text=text, findings=motion.findings, written=shown)
 
 
 def _commands_by_joint(fit: Any, text: str) -> dict[str, Any]:
@@ -215,8 +221,8 @@ def _with_bands(options: SimulateWords, runs: Sequence[Any]) -> list[Any]:
         raise InvalidValue("--band predicts from rest; expected no --start-speed and no --start-temperature")
     if ".json#" in options.source:
         raise InvalidValue(
-            f"--band is asked for {options.source}, a joint of a robot; expected the fit of one servo. In"
-            " Python fit.predict(log) gives the bands of all joints"
+            f"--band is asked for {options.source}, a joint of a robot; expected the fit of one servo, or all"
+            f" joints: {options.source.partition('#')[0]}"
         )
     fit, motions = Fit.read(options.source), []
     for run in runs:

@@ -97,9 +97,12 @@ function panel(given, index) {
       told.append(now, w[1]);
     });
     said.forEach(function (place, k) {
-      const r = runs[k].error;
-      place.textContent = moved.includes(true) ? "With these numbers: " +
-        (Number.isFinite(r) ? written(r, 3) + " " + unit : "it runs away") + "." : "";
+      const r = runs[k].error, other = moved.includes(true);
+      const banded = (plots[k].data || []).some((trace) => trace.fill === "tonexty");
+      plots[k].classList.toggle("other", other);
+      place.textContent = other ? "With these numbers: " +
+        (Number.isFinite(r) ? written(r, 3) + " " + unit : "it runs away") + "." +
+        (banded ? " The band is of the fit's numbers, and comes back with them." : "") : "";
     });
   }
   function move() {  // now

@@ -38,9 +38,15 @@ def bands(report: Report) -> Iterator[Block]:
         yield missing(f"{str(refused).rstrip('.')}.")
         return
     motions = [motion for motion in report.motions if motion.has_band]
+    nearer = ""
+    if variation.n_shrunk:
+        nearer = (
+            f" Of {len(variation.members)} draws {variation.n_shrunk} would have left the fitted recordings,"
+            " and were drawn nearer."
+        )
     yield note(
         f"A band reaches {variation.factor:.2f} stated deviations to either side; leaving out"
-        f" {variation.left_out} has shown that it takes so many."
+        f" {variation.left_out} has shown that it takes so many.{nearer}"
     )
     if not motions:
         yield missing("No recording that was not fitted: hold some out (--hold-out), or give others.")

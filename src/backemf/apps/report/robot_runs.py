@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -178,13 +178,14 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
 
 
 def _score(robot: Robot, runs: Sequence[RobotRun], positions: Sequence[Mapping[str, np.ndarray]]) -> Score:
-    return score_runs(
+    found = score_runs(
         robot,
         runs[0].motion.joints,
         [run.motion.recording for run in runs],
         [np.stack([*said.values()], axis=1) for said in positions],
         held_out=all(run.held_out for run in runs),
     )
+    return replace(found, stretch=runs[0].motion.stretch)
 
 
 def shipped_positions(motion: PredictedMotion) -> dict[str, np.ndarray] | None:

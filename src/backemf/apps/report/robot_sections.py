@@ -60,12 +60,17 @@ def joints_together(report: Report, robot: RobotRuns) -> Iterator[Block]:
     n, where = len(score.logs), "held out" if score.held_out else "fitted"
     yield Table(head=head, rows=rows, caption=f"Root mean square over {n} recording{'s' * (n != 1)} {where}")
     yield Drawing(figure=_bars(robot, unit), text="Red as shipped, green as identified." if shipped else "")
+    through = "from the first sample of a recording to its last, by nothing but the commands"
+    if score.stretch:
+        through = (
+            f"over {score.stretch:g} s each from the recorded state, since nothing holds joints that torque"
+            " drives"
+        )
     yield note(
-        "All joints are simulated at once, each with its whole actuator attached to MuJoCo, from the first"
-        " sample of a recording to its last, by nothing but the commands. In the air: without the samples in"
-        " which the robot touches something. Alone: each joint by itself along the others' recorded motion,"
-        " never in contact, mean absolute; all together, what one joint or a touch gets wrong moves the"
-        " others, and no joint is ever put right."
+        f"All joints are simulated at once, each with its whole actuator attached to MuJoCo, {through}. In"
+        " the air: without the samples in which the robot touches something. Alone: each joint by itself"
+        " along the others' recorded motion, never in contact, mean absolute; all together, what one joint or"
+        f" a touch gets wrong moves the others{'' if score.stretch else ', and no joint is ever put right'}."
     )
 
 

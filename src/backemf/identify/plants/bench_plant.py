@@ -31,7 +31,7 @@ from ..fit_numbers import (
     of_search,
 )
 from ..frictions import BELOW, LADDER, above, with_friction
-from ..holdout import of_benches
+from ..holdout import demands_of, of_benches
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
 from ..outliers import diagnose
@@ -47,7 +47,7 @@ from ..parameters import (
     with_registers,
 )
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
-from ..uncertainty import Uncertainty, correlation_time, inverse
+from ..uncertainty import Uncertainty, bounded_normal, correlation_time, inverse
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 
 SCHEDULE = Schedule(
@@ -125,7 +125,7 @@ class BenchPlant(Plant):
         """What is searched, without what tolerances can move."""
         logs, asked = self.logs, self.options
         actuator, registers = with_registers(fitted_drive(self.start, logs)[0], asked.prior)
-        actuator = with_absent(actuator, asked.also)
+        actuator = with_absent(actuator, [*asked.also, *(asked.free_paths or ())])
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
@@ -192,6 +192,9 @@ class BenchPlant(Plant):
         settings, asked = [tuple(sorted(log.log.settings.items())) for log in p.logs], motions(self.logs)
         # two motions are chosen to differ; only more of them say how much motions do
         return (rigs, settings, asked) if max(asked) > 1 else (rigs, settings)
+
+    def demands(self) -> dict[str, dict[str, dict[str, float]]]:
+        return {log.name: {"": demands_of(log)} for log in self.logs}
 
     def make_fit(self, optimum: Optimum, judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """The numbers with their errors, and everything that stands against them."""
@@ -455,5 +458,5 @@ def judge_logs(
     if new:
         q.sigma = p.sigma
         y = levenberg_marquardt(q, y, most=20, still=(DELAY,)).x
-        read = bench_numbers_of(q, y, inverse(q.normal(y)[0] + q.free.precision))[: len(new)]
+        read = bench_numbers_of(q, y, inverse(bounded_normal(q, y, np.inf)[0]))[: len(new)]
     return mean_absolute_errors(with_read_starts(q, y), y), read

@@ -252,6 +252,15 @@ class Plant(ABC):
         """With the samples marked in which it touches something, and its ground; a bench: itself."""
         return self
 
+    def restart(self, p: Problem, wholes: Sequence[str]) -> Problem:
+        """A problem of parts of its logs that begin again as often as its own do; a bench's: itself.
+
+        Args:
+            p: the problem.
+            wholes: of each log, the recording that it is a part of.
+        """
+        return p
+
     @abstractmethod
     def settle(self, found: SearchResult) -> Optimum:
         """With finer steps, weighed anew, and everything free that a tolerance allows to move."""
@@ -267,6 +276,10 @@ class Plant(ABC):
     @abstractmethod
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         """Which logs belong together when recordings disagree: by rig, by setting."""
+
+    @abstractmethod
+    def demands(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
+        """By fitted log and joint, the torque, speed and gain that it asks for."""
 
     def error_terms(self, optimum: Any) -> Iterable[ErrorTerm]:
         """What the way of simulating does to the numbers, beside noise."""

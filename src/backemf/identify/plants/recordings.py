@@ -3,7 +3,7 @@ without the samples in which the robot touched something; and the ground as thes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,14 @@ from ...mujoco.robot.contact import (
     touching_samples,
 )
 from ...mujoco.robot.joint_simulation import simulate_joints
-from ...mujoco.robot.robot_motion import JointLoads, RobotMotion, joint_loads, motion_of, part_of
+from ...mujoco.robot.robot_motion import (
+    JointLoads,
+    RobotMotion,
+    joint_loads,
+    motion_of,
+    part_of,
+    restarts_every,
+)
 from ...physics.actuator import Actuator
 from ..problem import Problem, states_at
 from .plant import Optimum
@@ -44,10 +51,12 @@ class RobotRecording:
     touched: np.ndarray = field(repr=False)
     """Samples in which it touched something."""
 
-    def demands(self, place: int) -> dict[str, float]:
-        """Torque and speed that the motion of the joint at a place asks for, but for one sample in fifty."""
-        along = {"torque": self.carried.torque[:, place], "speed": self.motion.velocity[:, place]}
-        return {kind: float(np.percentile(np.abs(values), 98)) for kind, values in along.items()}
+    def demands(self, robot: Robot, joints: Iterable[str]) -> dict[str, dict[str, float]]:
+        """Torque and speed that the motion of recorded joints asks for, but for one sample in fifty."""
+        of = {"torque": self.carried.torque, "speed": self.motion.velocity}
+        most = {kind: np.percentile(np.abs(values), 98, axis=0) for kind, values in of.items()}
+        places = {joint: robot.place(joint) for joint in joints if joint in self.log.joints}
+        return {joint: {kind: float(row[k]) for kind, row in most.items()} for joint, k in places.items()}
 
 
 def recording_of(robot: Robot, log: Log) -> RobotRecording:
@@ -85,20 +94,6 @@ def first_part(recording: RobotRecording, seconds: float) -> RobotRecording:
 STRETCH = 0.3
 """Seconds over which joints that are driven by torque are predicted from the recorded state: with nothing
 that holds them, any error of a torque grows with the square of time."""
-
-
-def restarts_every(t: np.ndarray, seconds: float) -> list[int]:
-    """Samples at which a prediction over stretches begins anew; none for 0 seconds.
-
-    Args:
-        t: sample times [s].
-        seconds: length of a stretch.
-
-    Returns:
-        Their places, the first sample apart.
-    """
-    n = max(2, round(seconds / float(np.median(np.diff(t))))) if seconds else len(t)
-    return list(range(n, len(t) - 2, n))
 
 
 def shoot(p: Problem, robot: Robot, recordings: Sequence[RobotRecording], seconds: float) -> Problem:

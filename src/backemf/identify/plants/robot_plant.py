@@ -15,6 +15,7 @@ from ...datasheets.datasheet import Datasheet
 from ...engine.rows import DELAY
 from ...errors import InvalidValue, UnknownName
 from ...findings import Finding
+from ...logs.coupling import joints_of_motors, with_coupling
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
@@ -38,7 +39,6 @@ from ..parameters import (
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_result
-from .coupling import coupling_of, joints_of_motors
 from .inertia import PREFIX, free_inertia, wanted_unknowns
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 from .recordings import (
@@ -225,7 +225,16 @@ class RobotPlant(Plant):
         how: dict[str, Any] = {"substeps": substeps, "outputs": ("position",)}
         how["free_starts"] = not self.stretch  # a stretch begins where its recording is
         whole = problem(base, logs, free_, starts=self.starts, labels=labels, **how)
-        return shoot(whole, self.robot, self.recordings, self.stretch) if self.stretch else whole
+        return self.restart(whole, whole.recordings)
+
+    def restart(self, p: Problem, wholes: Sequence[str]) -> Problem:
+        """Where torque drives the joints."""
+        if not self.stretch:
+            return p
+        known = {one.log.name: one for one in self.recordings}
+        names = zip(p.recordings, wholes, strict=True)
+        parts = [replace(known[w], log=replace(known[w].log, name=name)) for name, w in names]
+        return shoot(p, self.robot, parts, self.stretch)
 
     def _moving(self) -> set[str]:
         """Joints that are asked to move in some recording."""
@@ -358,6 +367,9 @@ class RobotPlant(Plant):
     def groupings(self, p: Problem) -> Sequence[Sequence[Any]]:
         return (p.recordings,)
 
+    def demands(self) -> dict[str, dict[str, dict[str, float]]]:
+        return {one.log.name: one.demands(self.robot, self.joints) for one in self.recordings}
+
     def error_terms(self, optimum: Optimum[RobotPlant]) -> list[ErrorTerm]:
         return [*step_terms(optimum), *coupling_terms(optimum)]
 
@@ -382,8 +394,8 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
         MissingValue: no joint has both a position and a command.
         UnknownName: no joint is called so, or no parameter that shall be shared.
     """
-    robot = robot_of(logs)
-    logs = joints_of_motors(logs, coupling_of(robot, options.coupling))
+    robot = with_coupling(robot_of(logs), options.coupling)
+    logs = joints_of_motors(logs, robot)
     training, held_out = divide(logs, options.hold_out)
     begin = starts(
         robot,

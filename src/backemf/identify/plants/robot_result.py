@@ -17,6 +17,7 @@ from ...logs.log import Log
 from ...logs.robot import Ground, Robot
 from ...mujoco.robot.contact import stretches, unexplained_torque
 from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
+from ...mujoco.robot.robot_motion import restarts_every
 from ...physics.joint_law import JointLaw
 from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
 from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
@@ -26,7 +27,7 @@ from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, first_part, restarts_every, why_no_ground
+from .recordings import RobotRecording, first_part, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
@@ -515,13 +516,10 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
 def of_demands(plant: RobotPlant) -> list[Finding]:
     """Recordings that judge and ask for more torque or speed of a joint than those fitted: the joint of which
     they ask the most."""
-    found = []
+    found, both = [], (plant.recordings, plant.held_out)
+    each = [{one.log.name: one.demands(plant.robot, plant.joints) for one in some} for some in both]
     for joint in plant.joints if plant.held_out else ():
-        place = plant.robot.place(joint)
-        asked = [
-            {f"{one.log.name}/{joint}": one.demands(place) for one in some if joint in one.log.joints}
-            for some in (plant.recordings, plant.held_out)
-        ]
+        asked = [{f"{name}/{joint}": by[joint] for name, by in some.items() if joint in by} for some in each]
         found += extrapolations(*asked, motion=plant.robot.joint(joint).motion)
     return sorted(found, key=lambda f: -max(f.numbers.values()))[:1]
 

@@ -76,6 +76,20 @@ def part_of(motion: RobotMotion, cut: slice) -> RobotMotion:
     return replace(motion, **{name: getattr(motion, name)[cut] for name in arrays})
 
 
+def restarts_every(t: np.ndarray, seconds: float) -> list[int]:
+    """Samples at which a prediction over stretches begins anew; none for 0 seconds.
+
+    Args:
+        t: sample times [s].
+        seconds: length of a stretch.
+
+    Returns:
+        Their places, the first sample apart.
+    """
+    n = max(2, round(seconds / float(np.median(np.diff(t))))) if seconds else len(t)
+    return list(range(n, len(t) - 2, n))
+
+
 def _recorded_position(robot: Robot, log: Log, name: str, t: np.ndarray) -> np.ndarray:
     """A joint's position on the clock of all."""
     joint = robot.joint(name)

@@ -17,12 +17,20 @@ from ... import __version__
 from ...engine.rows import Delay
 from ...errors import BackemfError, InvalidValue
 from ...findings import Finding
+from ...logs.coupling import joints_of_motors
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
 from ...mujoco.arrays import installed_era, load_mujoco, rest_springs, without_log
 from ...mujoco.joint_interface import ModelJoint, read_joint
 from ...mujoco.models import LoadedModel
-from ...mujoco.robot.robot_motion import RobotMotion, add_ground, excerpts, ground_geom, motion_of
+from ...mujoco.robot.robot_motion import (
+    RobotMotion,
+    add_ground,
+    excerpts,
+    ground_geom,
+    motion_of,
+    restarts_every,
+)
 from ...mujoco.xml import check_text, compile_edited, parse_elements, scan
 from ...physics.actuator import Actuator
 from ...physics.quantity import present
@@ -48,6 +56,7 @@ class SplitRecordings(NamedTuple):
 
 def split_recordings(fit: Fit, logs: Sequence[Log]) -> SplitRecordings:
     """Where a fit saw all of them, or none, they serve for both."""
+    logs = joints_of_motors(logs, fit.robot)
     if any(f.code == "torque_is_law" for f in fit.findings):
         logs = [_without_echo(log) for log in logs]
     held = fit.score.logs if fit.score is not None and fit.score.held_out else {}
@@ -279,7 +288,7 @@ def together(
         driven: Any, places: Sequence[ModelJoint], factors: Mapping[str, float], k: int, late: Any
     ) -> float:
         sent = _ctrl_inputs(fit, robot, logs[k], motions[k], places, factors, late)
-        return _off(drive_robot(driven, robot, motions[k], sent), motions[k], robot, fit)
+        return _off(drive_robot(driven, robot, motions[k], sent, fit.stretch), motions[k], robot, fit)
 
     rows, squares = [], []
     for k, log in enumerate(logs):
@@ -327,7 +336,7 @@ def as_shipped(fit: Fit, log: Log, motion: RobotMotion | None = None) -> np.ndar
     if len(sent) < len(fit.actuators):
         return None
     with without_log():
-        return drive_robot(model, robot, motion, sent)
+        return drive_robot(model, robot, motion, sent, fit.stretch)
 
 
 def _off(q: np.ndarray, motion: RobotMotion, robot: Robot, fit: Fit) -> float:
@@ -418,20 +427,34 @@ def _fill_delays(model: Any, data: Any, sent: Sequence[CtrlInput], motion: Robot
             load_mujoco().mj_initCtrlHistory(model, data, one.element, before, np.full(n, first))
 
 
-def drive_robot(model: Any, robot: Robot, motion: RobotMotion, sent: Sequence[CtrlInput]) -> np.ndarray:
+def drive_robot(
+    model: Any, robot: Robot, motion: RobotMotion, sent: Sequence[CtrlInput], stretch: float = 0.0
+) -> np.ndarray:
     """Positions of the robot's joints at the motion's samples, (samples, joints), in a model with its own
-    actuators; joints that nothing is sent to move as recorded."""
+    actuators; joints that nothing is sent to move as recorded.
+
+    Args:
+        model: compiled.
+        robot: whose joints they are.
+        motion: as recorded.
+        sent: what goes into its ctrl.
+        stretch: every so many seconds joints are put where they were recorded; 0: only at the start.
+    """
     mujoco = load_mujoco()
     data, t = mujoco.MjData(model), motion.time
     ids = [model.joint(name).id for name in robot.names]
     at_q, at_v = model.jnt_qposadr[ids], model.jnt_dofadr[ids]
     led = [j for j in range(len(ids)) if j not in {ctrl_input.joint for ctrl_input in sent}]
     longest, found = float(model.opt.timestep), np.full(motion.position.shape, np.nan)
+    again = {*restarts_every(t, stretch)}
     data.qpos[at_q] = motion.position[0]
     rest_springs(model, data)
     _fill_delays(model, data, sent, motion)
     for k in range(len(t)):
         found[k] = data.qpos[at_q]
+        if k in again:
+            data.qpos[at_q], data.qvel[at_v], data.act[:] = motion.position[k], motion.velocity[k], 0.0
+            rest_springs(model, data)
         if k == len(t) - 1 or not np.isfinite(found[k]).all():
             break
         dt = float(t[k + 1] - t[k])

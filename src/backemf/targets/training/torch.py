@@ -72,7 +72,7 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase
     text = text.partition("\n\nfrom ")[0]  # a simulator's own class, which needs that simulator, follows
     try:
         exec(compile(text, name, "exec"), space)
-        one = space["Actuator"](n, 1, inertia=inertias, dtype=torch.float64)
+        one = space["Actuator"](n, 1, inertia=inertias, dtype=torch.float64, randomise=())
     except Exception as error:  # somebody's changes of a Python file may fail in any way
         raise InvalidValue(f"{name} does not run: {type(error).__name__}: {error}") from None
     for state in ("position", "velocity"):

@@ -97,7 +97,7 @@ def run_all(files: Mapping[str, str], joint: str, cases: Sequence[SimulationCase
     """Several cases at once, each an environment; in 64 bits, so that only the file's numbers count."""
     wp, n = _warp(), len(cases)
     with load_module(files) as module:
-        settings = {"timestep": cases[0].timestep, "device": "cpu", "dtype": wp.float64}
+        settings = {"timestep": cases[0].timestep, "device": "cpu", "dtype": wp.float64, "randomise": ()}
         try:
             one = module.Actuator(n, 1, inertia=[[case.inertia] for case in cases], **settings)
         except Exception as error:  # as above

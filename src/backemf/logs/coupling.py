@@ -7,16 +7,16 @@ turn by C' q where the joints turn by q.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ...bounds import json_of
-from ...errors import InvalidValue, UnknownName
-from ...logs.log import Log, Signal
-from ...logs.robot import Robot
+from ..bounds import json_of
+from ..errors import InvalidValue, UnknownName
+from .log import Log, Signal
+from .robot import Coupling, Robot
 
 EFFORTS = ("torque_target",)
 """Signals that are torques."""
@@ -26,34 +26,23 @@ AT = "at"
 EXAMPLE = '{"wrist_pitch": {"left": 1, "right": 1}, "wrist_roll": {"left": 1, "right": -1}}'
 
 
-class Coupling(NamedTuple):
-    """How some joints hang on some motors, which a recording calls by names of joints or of their own."""
-
-    joints: tuple[str, ...]
-    motors: tuple[str, ...]
-    matrix: np.ndarray
-    """(joints, motors): torque of a joint for one of a motor."""
-    at_motors: bool
-    """Whether positions and velocities were recorded at the motors too, not only torques."""
-
-
-def coupling_of(robot: Robot, given: Any) -> Coupling | None:
-    """What was given as a matrix.
+def with_coupling(robot: Robot, given: Any) -> Robot:
+    """A robot whose recordings are made at motors that each move several joints.
 
     Args:
         robot: whose joints they are.
         given: {joint: {motor: factor}}, and "at": "motors" where positions are the motors' too; or a JSON
-            file with that; None for motors that each move one joint.
+            file with that; None: as the robot has it.
 
     Returns:
-        The coupling; None where nothing was given.
+        The same robot otherwise.
 
     Raises:
         InvalidValue: it cannot be read, or no joint can be told from the motors.
         UnknownName: a joint that the robot does not have.
     """
     if given is None:
-        return None
+        return robot
     try:
         rows = dict(given if hasattr(given, "items") else json_of(given))
         at = rows.pop(AT, "joints")
@@ -64,25 +53,31 @@ def coupling_of(robot: Robot, given: Any) -> Coupling | None:
         if joint not in robot.names:
             raise UnknownName("joint", joint, robot.names)
     motors = tuple(dict.fromkeys(motor for row in factors.values() for motor in row))
-    matrix = np.array([[row.get(motor, 0.0) for motor in motors] for row in factors.values()])
+    matrix = tuple(tuple(row.get(motor, 0.0) for motor in motors) for row in factors.values())
     if at not in ("joints", "motors"):
         raise InvalidValue(
             f"coupling: at is {at!r}; expected 'joints' or 'motors', where positions were read"
         )
-    if matrix.shape[0] != matrix.shape[1] or np.linalg.matrix_rank(matrix) < len(matrix):
+    if len(matrix) != len(motors) or not motors or np.linalg.matrix_rank(matrix) < len(matrix):
         raise InvalidValue(
             f"coupling has {len(factors)} joints and {len(motors)} motors that do not tell each other;"
             f" expected as many motors as joints, none a combination of others: {EXAMPLE}"
         )
-    return Coupling(tuple(factors), motors, matrix, at == "motors")
+    coupling = Coupling(joints=tuple(factors), motors=motors, matrix=matrix, at_motors=at == "motors")
+    if robot.coupling not in (None, coupling):
+        raise InvalidValue(
+            f"coupling is {given!r}, and the recordings were read with another; expected the same, or none"
+        )
+    return replace(robot, coupling=coupling)
 
 
-def joints_of_motors(logs: Sequence[Log], coupling: Coupling | None) -> list[Log]:
-    """Logs with torques of joints in place of those of motors, and their positions where the motors' are.
+def joints_of_motors(logs: Sequence[Log], robot: Robot | None) -> list[Log]:
+    """Logs with torques of joints in place of those of motors, and their positions where the motors' are;
+    those whose own robot has its coupling were read that way.
 
     Args:
         logs: of a robot; a motor's channels stand under its name.
-        coupling: between them; None: each motor moves its own joint.
+        robot: with the coupling, if any.
 
     Returns:
         The logs, as if every joint had a motor of its own.
@@ -90,24 +85,41 @@ def joints_of_motors(logs: Sequence[Log], coupling: Coupling | None) -> list[Log
     Raises:
         UnknownName: a log has no channels of a motor.
     """
-    return list(logs) if coupling is None else [_uncouple(log, coupling) for log in logs]
+    if robot is None or robot.coupling is None:
+        return list(logs)
+    coupled = [log.robot is None or log.robot.coupling is None for log in logs]
+    rows = zip(logs, coupled, strict=True)
+    return [
+        replace(log, robot=robot, joints=uncouple(log.joints, robot.coupling, log.name)) if raw else log
+        for log, raw in rows
+    ]
 
 
-def _uncouple(log: Log, coupling: Coupling) -> Log:
+def uncouple(motors: Mapping[str, Log], coupling: Coupling, name: str) -> dict[str, Log]:
+    """Logs of joints from those of motors, and of joints that have their own.
+
+    Args:
+        motors: by name of motor or joint.
+        coupling: between them.
+        name: of the whole recording.
+
+    Returns:
+        By joint.
+    """
     for motor in coupling.motors:
-        if motor not in log.joints:
-            raise UnknownName("motor", motor, [*log.joints])
-    given = [log.joints[motor] for motor in coupling.motors]
-    joints = {name: one for name, one in log.joints.items() if name not in coupling.motors}
-    back = np.linalg.inv(coupling.matrix.T)
+        if motor not in motors:
+            raise UnknownName("motor", motor, [*motors])
+    given = [motors[motor] for motor in coupling.motors]
+    joints = {one: log for one, log in motors.items() if one not in coupling.motors}
+    back = np.linalg.inv(np.transpose(coupling.matrix))
     for k, joint in enumerate(coupling.joints):
-        own = log.joints.get(joint, given[k])
+        own = motors.get(joint, given[k])
         signals = dict(own.signals)
         signals |= _combine(given, EFFORTS, coupling.matrix[k])
         if coupling.at_motors:
             signals |= _combine(given, TURNS, back[k])
-        joints[joint] = replace(own, name=f"{log.name}/{joint}", signals=signals)
-    return replace(log, joints=joints)
+        joints[joint] = replace(own, name=f"{name}/{joint}", signals=signals)
+    return joints
 
 
 def _combine(logs: Sequence[Log], names: Sequence[str], factors: np.ndarray) -> dict[str, Signal]:
