@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ..errors import InvalidValue
 from ..physics.actuator import Actuator, inertias
 from ..physics.bench import Recorded
-from ..physics.maths import Scalar, floor, maximum
+from ..physics.maths import Scalar, floor, where
 from ..physics.quantity import present
 from .system import ActuatorSystem, Results, Row
 
@@ -110,11 +110,12 @@ class HostedSystem(ActuatorSystem):
         return tuple(state[name] for name in self.states)
 
     def lag(self, p: Row, h: Scalar) -> Results:
-        """Whole steps by which commands come late, and the part of one after them."""
+        """Whole steps by which commands come late, and the part of one after them, whose slope over the delay
+        is 1 at 0 too."""
         actuator, _ = self.with_parameters(p)
         late = present(actuator.drive.delay) / h + self.lead
         whole = floor(late + 1e-9)
-        return whole, maximum(late - whole, 0.0)
+        return whole, where(late >= whole, late - whole, 0.0)
 
     def armature(self, p: Row) -> Scalar:
         """Inertia that the simulator must add to the joint:

@@ -211,16 +211,17 @@ REFUSED = ("dcmotor", "pid", "user")
 """Kinds of gain that MJX 3.17 does not take."""
 
 
-def mjx_findings(model: Any) -> list[Finding]:
+def mjx_findings(model: Any, exported: bool = False) -> list[Finding]:
     """What MJX makes of a model otherwise than MuJoCo does.
 
     Args:
         model: compiled.
+        exported: whether it is one that jax@mjx wrote.
 
     Returns:
         A finding for actuators that it refuses; where there are none, for what it ignores.
     """
-    absent = [what for what, arrays in IGNORED.items() if any(_holds(model, name) for name in arrays)]
+    absent = [what for what, arrays in IGNORED.items() if any(any(_places(model, name)) for name in arrays)]
     kinds, gains = {*map(int, model.actuator_gaintype)}, load_mujoco().mjtGain
     refused = [kind for kind in REFUSED if int(getattr(gains, f"mjGAIN_{kind.upper()}", -1)) in kinds]
     if refused:
@@ -229,9 +230,23 @@ def mjx_findings(model: Any) -> list[Finding]:
         return [finding("mjx_refuses", text, remedy)]
     if absent:
         text = f"MJX runs this model without {', '.join(absent)}, and says nothing."
-        remedy = "export with jax@mjx, whose file carries them; or run it in MuJoCo or MuJoCo Warp"
+        places = [words for arrays in IGNORED.values() for name in arrays for words in _places(model, name)]
+        carries = "" if exported else "export with jax@mjx, whose file carries what is an actuator's; or "
+        remedy = f"{carries}take out {', '.join(places)}; or run it in MuJoCo or MuJoCo Warp"
         return [finding("mjx_ignores", text, remedy)]
     return []
+
+
+def _places(model: Any, array: str) -> Iterator[str]:
+    """Where a model has what an array holds: "delay of actuator knee"."""
+    values = np.asarray(getattr(model, array, np.zeros(0)), float)
+    kind, _, word = array.partition("_")
+    word = f"all but the first number of {word[:-4]}" if word.endswith("poly") else word
+    rows = np.nonzero((values != 0) & np.isfinite(values))[0].tolist()
+    ids = [int(model.dof_jntid[row]) for row in rows] if kind == "dof" else rows
+    kind = {"dof": "joint", "jnt": "joint"}.get(kind, kind)
+    for i in dict.fromkeys(ids):
+        yield f"{word} of {kind} {getattr(model, kind)(i).name or i}"
 
 
 SPARSE_FAULT = "4.0.0"
@@ -258,9 +273,3 @@ def solver_findings(model: Any) -> list[Finding]:
     )
     remedy = 'install MuJoCo 4.0.1 or later, or write <option jacobian="dense"/>'
     return [finding("sparse_solver_fault", text, remedy, dofs=model.nv)]
-
-
-def _holds(model: Any, name: str) -> bool:
-    """Whether an array of a model has anything in it; a yield that never comes is none."""
-    values = np.asarray(getattr(model, name, 0.0), float)
-    return bool(np.any((values != 0) & np.isfinite(values)))

@@ -4,6 +4,7 @@ derivatives in every number, draws what it says, and drives the motors of a mode
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib.util
 
 import jax
@@ -34,6 +35,11 @@ ARM = """<mujoco><option timestep="0.002"/><worldbody><body pos="0 0 1">
 <joint name="knee" axis="0 1 0" range="-120 120"/>
 <geom type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass=".3"/></body></worldbody>
 <actuator><position joint="knee" kp="20" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+TWO = ARM.replace(
+    "</body></worldbody>",
+    '<body pos=".2 0 0"><joint name="toe" axis="0 1 0"/><geom size=".01"/></body></body></worldbody>',
+).replace("</actuator>", '<position joint="toe" kp="2"/></actuator>')
 
 
 @pytest.fixture(autouse=True)
@@ -235,6 +241,115 @@ def test_a_loss_over_a_robots_rollout_has_derivatives_in_every_number(in_mjx):
         run(np.zeros((5, 2)))
 
 
+def driven(edited, place):
+    """The classes of the files beside an exported model, and the model."""
+    import mujoco
+
+    files, space = edited.write(place), []
+    for file in files[1:]:
+        space.append({})
+        exec(file.read_text(), space[-1])
+    return mujoco.MjModel.from_xml_path(str(files[0])), space
+
+
+def alone(part, q, v, asked, inertia, n):
+    """Torques of a joint that is held, by the plain file of its own actuator."""
+    file, torques = made(part), []
+    p = file["params"]()
+    memory = file["init"](p, H)
+    for _ in range(n):
+        memory, torque = file["step"](p, memory, asked, q, v, H, inertia=inertia)
+        torques.append(float(torque))
+    return torques
+
+
+def test_joints_of_which_one_alone_has_a_delay_share_a_file(in_mjx, tmp_path):
+    """As a robot's fit has them: where a joint's commands count before their time stamp it has no delay."""
+    from mujoco import mjx
+
+    (tmp_path / "two.xml").write_text(TWO)
+    now = LATE.replace(**{"motor.resistance": 4.0})
+    now = dataclasses.replace(now, drive=dataclasses.replace(now.drive, delay=None))
+    edited = be.export({"knee": now, "toe": LATE}, "jax@mjx", into=tmp_path / "two.xml")
+    model, (space,) = driven(edited, tmp_path / "new.xml")
+    robot = space["Robot"](model)
+    p, data = robot.params(), mjx.make_data(model)
+    assert p["drive.delay"].tolist() == [0.0, 0.0055]
+    torques = []
+    for asked in (0.1, 0.1, 0.5, 0.5, 0.5, 0.5, 0.5):
+        data = robot.drive(p, data, jnp.asarray([asked, asked]))
+        torques.append(np.asarray(data.ctrl))
+    for k, part in enumerate((now, LATE)):
+        file = made(part)
+        own, memory, inertia = file["params"](), file["init"](file["params"](), H), robot.inertia[k]
+        for torque, asked in zip(torques, (0.1, 0.1, 0.5, 0.5, 0.5, 0.5, 0.5), strict=True):
+            memory, expected = file["step"](own, memory, asked, 0.0, 0.0, H, inertia=inertia)
+            assert torque[k] == pytest.approx(float(expected), rel=1e-12)  # float64, one step
+
+    def late(x):
+        memory = jax.vmap(lambda p: space["init"](p, H))(p)
+        return space["arrive"](
+            {**space["params"](), "drive.delay": x}, memory["line"][0], [jnp.asarray(1.0)], H
+        )
+
+    slope = jax.grad(lambda x: late(x)[1][0])(0.0)  # of a command that was 0 before
+    assert float(slope) == pytest.approx(-1.0 / H), "a delay of 0 has the slope of a small one"
+
+
+def test_files_exported_one_after_the_other_share_a_model(in_mjx, tmp_path):
+    from mujoco import mjx
+
+    (tmp_path / "two.xml").write_text(TWO.replace("<option", '<size nuserdata="3"/><option', 1))
+    other = be.Actuator.read("mx-106/m1")
+    with pytest.raises(InvalidValue, match=r"each into the model of the one before, and call `drive` of"):
+        be.export({"knee": LATE, "toe": other}, "jax@mjx", into=tmp_path / "two.xml")
+    one = be.export({"knee": LATE}, "jax@mjx", into=tmp_path / "two.xml")
+    _, (knee,) = driven(one, tmp_path / "one.xml")
+    both = be.export({"toe": other}, "jax@mjx", into=tmp_path / "one.xml")
+    model, (toe,) = driven(both, tmp_path / "both.xml")
+    assert (tmp_path / "both.xml").read_text().count("nuserdata") == 1
+    robots = [space["Robot"](model) for space in (knee, toe)]
+    assert [space["FIRST"] for space in (knee, toe)] == [3, 3 + robots[0].size]
+    assert model.nuserdata == 3 + sum(robot.size for robot in robots)
+    data = mjx.make_data(model)
+    data = data.replace(userdata=data.userdata.at[:3].set(7.0))
+    for _ in range(6):
+        for robot in robots:
+            data = robot.drive(robot.params(), data, jnp.asarray([0.4]))
+    assert data.userdata[:3].tolist() == [7.0, 7.0, 7.0], "the user's own"
+    for k, (robot, part) in enumerate(zip(robots, (LATE, other), strict=True)):
+        torque = alone(part, 0.0, 0.0, 0.4, robot.inertia[0], 6)[-1]
+        assert float(data.ctrl[k]) == pytest.approx(torque, rel=1e-12)
+
+
+def test_elliptic_cones_become_pyramidal_and_it_is_said(in_mjx, tmp_path):
+    """MJX does not run them where contacts are disabled, and has no derivatives where they are possible."""
+    option = '<option timestep="0.002" cone="elliptic"><flag contact="disable"/></option>'
+    in_mjx.write_text(ARM.replace('<option timestep="0.002"/>', option))
+    edited = be.export({".*": LATE}, "jax@mjx", into=in_mjx)
+    assert "option: cone elliptic became pyramidal" in edited.changes
+    assert "mjx_cone" in [f.code for f in edited.findings]
+    assert np.all(np.isfinite(be.rollout(in_mjx, {".*": LATE}, np.full((2, 1), 0.1))))
+
+
+@pytest.mark.proof
+def test_a_real_arms_rollout_has_derivatives_with_its_contacts(in_mjx, shared_data):
+    """The SO-101 as it is published: elliptic cones, many geoms; one joint's commands come late."""
+    part = be.Actuator.read("sts3215-12v").replace(**{"friction.viscous": 0.4, "friction.coulomb": 0.1})
+    late = part.replace(**{"drive.delay": 0.0075})
+    wanted = {"shoulder_.*|elbow_.*|wrist_.*": part, "shoulder_pan": late}
+    run = be.Rollout(shared_data / "so101" / "so101.xml", wanted)
+    asked = np.linspace(0.0, 0.3, 20)[:, None] + np.zeros(5)
+    value = jax.jit(lambda p: jnp.mean((run(asked, p, n_substeps=2) - 0.1) ** 2))
+    slopes = jax.jit(jax.grad(value))(run.params)
+    assert all(bool(jnp.all(jnp.isfinite(x))) for x in slopes.values())
+    for path in ("motor.torque_constant", "friction.coulomb", "drive.delay"):
+        x, pan = run.params[path], run.joints.index("shoulder_pan")
+        step = jnp.zeros(5).at[pan].set(1e-6 * float(x[pan]))
+        apart = float(value({**run.params, path: x + step}) - value({**run.params, path: x - step}))
+        assert float(slopes[path][pan]) == pytest.approx(apart / (2 * float(step[pan])), rel=1e-3), path
+
+
 def test_what_mjx_leaves_out_is_a_finding(tmp_path):
     import mujoco
 
@@ -244,6 +359,12 @@ def test_what_mjx_leaves_out_is_a_finding(tmp_path):
     assert "the delay of an actuator" in found.text
     assert mjx_findings(mujoco.MjModel.from_xml_string(ARM)) == []
     (tmp_path / "late.xml").write_text(late)
+    assert "take out delay of actuator 0;" in found.remedy
+    own = ARM.replace('axis="0 1 0"', 'axis="0 1 0" stiffness="1 0.5" springyield="0.01"', 1)
+    (tmp_path / "own.xml").write_text(own)
+    left = be.export({".*": LATE}, "jax@mjx", into=tmp_path / "own.xml").findings
+    (remedy,) = (f.remedy for f in left if f.code == "mjx_ignores")
+    assert remedy.startswith("take out all but the first number of stiffness of joint knee, springyield of")
     (row,) = be.explain(tmp_path / "late.xml")
     assert "mjx_ignores" in [f.code for f in row.findings]
     motor = export(LATE, "mujoco", joint="knee", replay=False).text
@@ -255,12 +376,7 @@ def test_what_cannot_go_into_a_model_is_refused(tmp_path):
     (tmp_path / "arm.xml").write_text(ARM)
     with pytest.raises(InvalidValue, match="jax@plain has no model to go into"):
         be.export({".*": LATE}, "jax", into=tmp_path / "arm.xml")
-    two = ARM.replace(
-        "</body></worldbody>",
-        '<body pos=".2 0 0"><joint name="toe" axis="0 1 0"/><geom size=".01"/></body></body></worldbody>',
-    )
-    two = two.replace("</actuator>", '<position joint="toe" kp="2"/></actuator>')
-    (tmp_path / "two.xml").write_text(two)
+    (tmp_path / "two.xml").write_text(TWO)
     other = be.Actuator.read("mx-106/m1")
     with pytest.raises(InvalidValue, match=r"toe has other parts than knee|knee has other parts than toe"):
         be.export({"knee": LATE, "toe": other}, "jax@mjx", into=tmp_path / "two.xml")

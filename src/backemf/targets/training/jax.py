@@ -113,13 +113,14 @@ run = run_alone(run_all)
 """Positions [rad or m] at a case's moments when the file itself is executed."""
 
 
-def write(actuator: Actuator, request: Request, drives: Sequence[Any] = ()) -> Export:
+def write(actuator: Actuator, request: Request, drives: Sequence[Any] = (), first_free: int = 0) -> Export:
     """The file of one actuator; for a model in MJX, of all its joints.
 
     Args:
         actuator: whose step it is.
         request: how it is written.
         drives: of the joints of a model (`JointDrive`s), whose numbers may differ.
+        first_free: number of the model's `userdata` from which on the file may remember things.
 
     Returns:
         The export; nothing is lost.
@@ -134,7 +135,7 @@ def write(actuator: Actuator, request: Request, drives: Sequence[Any] = ()) -> E
     )
     body = _tables(file) + emit_functions(file.lowered) + _frame(file)
     if request.version in FLAVOURS:
-        body += flavour(file, drives)
+        body += flavour(file, drives, first_free)
     return file.export("jax", usage, "\nimport jax\nfrom jax import numpy as jnp\n", body)
 
 

@@ -184,7 +184,10 @@ def _tables(file: TrainingFile, kind: str) -> str:
         f"JOINT_WORD = {zlib.crc32(file.request.joint.encode())}  # no two joints draw one slow error",
     ]
     long_delay = '\n    " expected'.join(f'"{LONG_DELAY}"'.split(" expected")).replace(";\n", ';"\n')
-    line = fill("delay_line.py", long_delay=long_delay, targets=repr(file.targets))
+    drawn = (row for own in file.spread.joints.values() for row in own.draws.get(DELAY, ()))
+    line = fill(
+        "delay_line.py", long_delay=long_delay, targets=repr(file.targets), most=max(drawn, default=0.0)
+    )
     own = {"whole": "jnp.uint32" if kind == "jax" else "int", "real": ".double()" if kind == "torch" else ""}
     return "\n".join(
         [
