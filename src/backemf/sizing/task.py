@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ STEP = 1e-3
 MOST_SAMPLES = 20_000
 MOST_STRETCHES = 600
 """Of constant heat in one cycle."""
+CLOSED = 0.05
+"""Share of the greatest speed by which a cycle's end may miss its beginning."""
 FINE = 20.0
 """Stretches in the time constant of the quickest winding."""
 
@@ -85,6 +87,31 @@ class Task:
     def period(self) -> float:
         """Of one cycle [s]: the last sample lasts as long as the one before it."""
         return float(self.time[-1] - self.time[0] + self.time[-1] - self.time[-2])
+
+    @property
+    def closes(self) -> bool:
+        """Whether its end leads on to its beginning; else each time begins anew."""
+        steps = np.diff(self.velocity, append=self.velocity[0])
+        return bool(abs(steps[-1]) <= max(CLOSED * self.top_speed, 2.0 * np.abs(steps[:-1]).max()))
+
+    def resample(self, longest: float) -> Task:
+        """The same motion with samples at most so far apart.
+
+        Args:
+            longest: between samples [s].
+        """
+        n = math.ceil(float(np.median(np.diff(self.time))) / longest - 1e-9)
+        if n <= 1:
+            return self
+        from scipy.interpolate import CubicHermiteSpline
+
+        ends, next_ = np.append(self.time, self.time[0] + self.period), 0 if self.closes else -1
+        t = np.interp(np.arange(n * len(self.time)) / n, np.arange(len(ends)), ends)
+        w, a, T = (np.append(x, x[next_]) for x in (self.velocity, self.acceleration, self.torque))
+        q = np.append(self.position, self.position[-1] + (ends[-1] - ends[-2]) * 0.5 * (w[-2] + w[-1]))
+        between = {"velocity": w, "acceleration": a, "torque": T}
+        rows = {name: np.interp(t, ends, x) for name, x in between.items()}
+        return replace(self, time=t, position=CubicHermiteSpline(ends, q, w)(t), **rows)
 
     @functools.cached_property
     def samples(self) -> JointSamples:
@@ -149,9 +176,11 @@ class Task:
 
     def summary(self) -> str:
         """It in a sentence."""
+        first, last = self.velocity[[0, -1]]
+        anew = f"; it ends at {last:.3g} rad/s and begins at {first:.3g}, so each time begins anew"
         return (
             f"{self.name}: {self.period:.3g} s again and again, up to {self.top_speed:.3g} rad/s and"
-            f" {self.peak_torque:.3g} N m, {self.rms_torque:.3g} N m RMS"
+            f" {self.peak_torque:.3g} N m, {self.rms_torque:.3g} N m RMS{'' if self.closes else anew}"
         )
 
 
