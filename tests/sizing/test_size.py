@@ -390,6 +390,9 @@ def test_a_robots_joint_and_its_battery(tmp_path):
     shell(*words, "--plot", tmp_path / "power.png")
     with pytest.raises(be.BackemfError, match="nothing says what moves"):
         shell(xml, log, "--battery", "voc=24V")
+    for ratio, said in (("knee=2", "no joint of the recording"), ("hinge=abc", "expected a number")):
+        with pytest.raises(be.BackemfError, match=said):
+            shell(*words, "--ratio", ratio)
     with pytest.raises(be.BackemfError, match="knee"):
         be.Task.of_robot(str(xml), str(log), "knee")
 

@@ -245,7 +245,9 @@ def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
 
 def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> PredictedMotion:
     motion, log = recording.motion, recording.log
-    q = simulate_joints(robot, fit.actuators, log, delays=fit.delays, ground=robot.ground, motion=motion)
+    how: dict[str, Any] = {"delays": fit.delays, "ground": robot.ground, "motion": motion}
+    said = list[Finding]()
+    q = simulate_joints(robot, fit.actuators, log, said=said, **how)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
     return PredictedMotion(
         log=given,
@@ -258,6 +260,7 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
         touched=recording.touched,
         fit=fit,
         recording=recording,
+        findings=tuple(said),
     )
 
 

@@ -103,7 +103,7 @@ class Robot(NotebookDisplay, store.Noun):
     """Joints of the model that cannot be identified, and why."""
     findings: tuple[Finding, ...] = ()
     supply: Supply | None = None
-    """What all its motors draw on together, for `be.power`."""
+    """What all its motors draw on together, in `be.power` and wherever its joints are simulated."""
 
     @staticmethod
     def read(

@@ -17,6 +17,7 @@ from ..options import Options, option, options, takes
 from ..physics.actuator import Actuator
 from ..physics.supply import Supply
 from ..results.fit_result import Fit
+from ..units import si
 from .robot_power import PowerRun, load_of, run_on_supply, supply_of
 from .size_options import parse_list
 
@@ -83,7 +84,10 @@ def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOp
     actuators = _actuators(owner, recording, options)
     load = load_of(owner, recording, [*actuators])
     how = {"ambient": options.ambient, "repeat": options.repeat, "limit": options.duty_limit}
-    return run_on_supply(owner.name, actuators, load, battery, **how)
+    run = run_on_supply(owner.name, actuators, load, battery, **how)
+    return replace(
+        run, left_out=tuple(n for n in owner.names if n in recording.joints and n not in actuators)
+    )
 
 
 power = takes(PowerOptions)(run_power)
@@ -96,12 +100,20 @@ def _actuators(robot: Robot, log: Log, options: PowerOptions) -> dict[str, Actua
         which = "a fit and parts are given" if given else "nothing says what moves the joints"
         raise MissingValue(f"{which}; expected part='go-m8010-6', or a fit of the robot")
     recorded = [name for name in robot.names if name in log.joints]
+    ratios = {p: si(text, "1", f"--ratio {p}=") for p, text in _words(options.ratio, "ratio").items()}
+    for name, rows in (("part", given), ("ratio", ratios)):
+        for pattern in rows:
+            if not any(_of(joint, {pattern: True}) for joint in recorded):
+                there = ", ".join(recorded) or "none"
+                raise InvalidValue(f"{name} is for {pattern!r}, which is no joint of the recording: {there}")
+    for pattern, N in ratios.items():
+        if not N > 0:
+            raise InvalidValue(f"ratio of {pattern!r} is {N:g}; expected more than 0")
     by_joint = Fit.read(options.fit).actuators if options.fit is not None else _of_parts(recorded, given)
     found = {name: by_joint[name] for name in recorded if name in by_joint}
     if not found:
         there = ", ".join(recorded) or "none of them"
         raise MissingValue(f"no joint of {robot.name} has an actuator; its recording has: {there}")
-    ratios = {pattern: float(text) for pattern, text in _words(options.ratio, "ratio").items()}
     return {name: _behind(actuator, _of(name, ratios)) for name, actuator in found.items()}
 
 

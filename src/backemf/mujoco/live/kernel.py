@@ -35,13 +35,18 @@ size.
 
 from __future__ import annotations
 
+import types
+
 import numba
+from numba import carray
 
 from backemf.mujoco.live.addresses import (
     allocate,
     begin,
     call,
+    demand,
     keep,
+    numbers,
     on_stack,
     put,
     real,
@@ -57,6 +62,8 @@ from backemf.mujoco.live.places import (
     ALLOCATE,
     ARMATURE,
     BIAS,
+    BUS_AT,
+    BUS_NEXT,
     CTRL,
     CTRL_HIGH,
     CTRL_LOW,
@@ -72,6 +79,7 @@ from backemf.mujoco.live.places import (
     MAIN,
     MARK,
     MEMBER,
+    N_BUS,
     N_DOFS,
     N_DYNPRM,
     N_LINE,
@@ -84,20 +92,36 @@ from backemf.mujoco.live.places import (
     QPOS_AT,
     QVEL,
     ROW,
+    SAG,
     SCALE,
+    SHARED,
     SOLVE,
     STILL,
     STRUCTURES,
     SUBSTEPS,
     SWEEPS,
+    TIME,
     TIMESTEP,
     USER,
+    USERDATA,
 )
+from backemf.physics import supply
 
 CACHE = globals().get("CACHE", False)
 """Whether the machine code is kept beside this text; said by whoever runs it."""
 EXACT = {"error_model": "numpy", "fastmath": {"contract"}}
 """Divisions by 0 give infinity; products and sums may be one."""
+
+
+def own(function):
+    """A function of the supply's physics, compiled to call the others as they are compiled here."""
+    return numba.njit(types.FunctionType(function.__code__, globals(), function.__name__), **EXACT)
+
+
+TINY, N_DEMAND, N_NUMBERS, N_STATE = supply.TINY, len(supply.DEMAND), len(supply.NUMBERS), len(supply.BUS)
+math = supply.math
+open_voltage, bus_voltage = own(supply.open_voltage), own(supply.bus_voltage)
+draw_power, feed_joints = own(supply.draw_power), own(supply.feed_joints)
 
 
 @numba.njit("int64(int64, int64)", cache=CACHE)
@@ -127,12 +151,20 @@ def joint_of(table, m, i):
     return whole(word(m + word(table, JOINT), 0), word(table, N_TRNID) * i)
 
 
-@numba.njit("float64(int64, int64, int64)", cache=CACHE)
-def read_ctrl(settings, ctrl, channel):
+@numba.njit("int64(int64, int64, int64)", cache=CACHE)
+def bus_of(table, d, settings):
+    """Where an actuator's bus is."""
+    return word(d + word(table, USERDATA), 0) + 8 * int(real(settings, BUS_AT))
+
+
+@numba.njit("float64(int64, int64, int64, int64)", cache=CACHE)
+def read_ctrl(table, d, settings, channel):
     """What an element of ctrl says; without one, 0."""
+    if channel == SHARED:
+        return real(bus_of(table, d, settings), SAG)
     if channel < 0:
         return 0.0
-    now = real(ctrl, channel)
+    now = real(word(d + word(table, CTRL), 0), channel)
     if channel == int(real(settings, MAIN)):
         now = min(max(now, real(settings, CTRL_LOW)), real(settings, CTRL_HIGH)) * real(settings, SCALE)
     return now
@@ -144,8 +176,7 @@ def ask(table, m, d, i, row, settings, dot, h):
     where one arrives inside a step."""
     n_states, n_targets, n_line = word(row, 2), word(row, 3), int(real(settings, N_LINE))
     at = whole(word(m + word(table, ADDRESS), 0), i)
-    act, ctrl = word(d + word(table, ACT), 0) + 8 * at, word(d + word(table, CTRL), 0)
-    channels = settings + 8 * (N_SETTINGS + n_states)
+    act, channels = word(d + word(table, ACT), 0) + 8 * at, settings + 8 * (N_SETTINGS + n_states)
     inputs, line = n_states + 1, n_states + 4 + n_targets
     has_begun = real(act, word(row, 4)) > 0.5
     lag = real(settings, DELAY) / h + 0.5
@@ -157,7 +188,7 @@ def ask(table, m, d, i, row, settings, dot, h):
     part = max(lag - late, 0.0)
     for k in range(n_targets):
         channel = int(real(channels, k))
-        now = read_ctrl(settings, ctrl, channel)
+        now = read_ctrl(table, d, settings, channel)
         new, old = now, now
         if has_begun and n_line > 0:
             if late > 0:
@@ -184,8 +215,7 @@ def rates(table, m, d, i, row, settings, act, v, h):
     """From values after the step to rates: whoever integrates arrives there."""
     n_states, n_targets, n_line = word(row, 2), word(row, 3), int(real(settings, N_LINE))
     at = whole(word(m + word(table, ADDRESS), 0), i)
-    dot, ctrl = word(d + word(table, ACT_DOT), 0) + 8 * at, word(d + word(table, CTRL), 0)
-    starts = settings + 8 * N_SETTINGS
+    dot, starts = word(d + word(table, ACT_DOT), 0) + 8 * at, settings + 8 * N_SETTINGS
     channels = starts + 8 * n_states
     inputs, line = n_states + 1, n_states + 4 + n_targets
     has_begun = real(act, word(row, 4)) > 0.5
@@ -198,11 +228,44 @@ def rates(table, m, d, i, row, settings, act, v, h):
         put(dot, inputs + k, -real(act, inputs + k) / h)
     for k in range(n_targets):
         channel = int(real(channels, k))
-        now = read_ctrl(settings, ctrl, channel)
+        now = read_ctrl(table, d, settings, channel)
         for j in range(n_line):
             place = line + k * n_line + j
             before = real(act, place - 1) if j > 0 and has_begun else now
             put(dot, place, (before - real(act, place)) / h)
+
+
+@numba.njit("int64(int64, int64, int64, int64, int64, int64, float64)", cache=CACHE)
+def share_supply(table, m, d, i, first, n, h):
+    """Solve the bus for what its n actuators ask for now, of which `first` are i's settings; 1, or 0 where a
+    structure is not known in this process."""
+    joints, bus = allocate(word(table, ALLOCATE), d, N_DEMAND * n), bus_of(table, d, first)
+    acts, dots = word(d + word(table, ACT), 0), word(d + word(table, ACT_DOT), 0)
+    at_supply = first
+    for k in range(n):
+        heading = heading_of(table, m, i)
+        row, terms = structure(table, heading), numbers_of(table, m, i, heading)
+        if row == 0:
+            return 0
+        settings, joint = terms + 8 * int(real(heading, 4)), joint_of(table, m, i)
+        if k == 0:
+            at_supply = settings + 8 * (N_SETTINGS + word(row, 2) + word(row, 3))
+        at, dof = whole(word(m + word(table, ADDRESS), 0), i), whole(word(m + word(table, DOF_AT), 0), joint)
+        act, dot, v = acts + 8 * at, dots + 8 * at, real(word(d + word(table, QVEL), 0), dof)
+        q = real(word(d + word(table, QPOS), 0), whole(word(m + word(table, QPOS_AT), 0), joint))
+        ask(table, m, d, i, row, settings, dot, h)
+        state(row, terms, settings, act, dot, q - 0.5 * h * v, v)
+        demand(word(row, 8), terms, dot, dot + 8 * (word(row, 2) + 1), joints + 8 * N_DEMAND * k)
+        i = int(real(settings, BUS_NEXT))
+    now, before = real(d + word(table, TIME), 0) + 1.0, real(bus, 0)
+    for k in range(N_STATE if before == 0.0 else 0):
+        put(bus, k + 1, real(at_supply, N_NUMBERS + k))
+    elapsed = max(now - before, 0.0) if before != 0.0 else 0.0
+    kept, asked = carray(numbers(bus + 8), (N_STATE,)), carray(numbers(joints), (n, N_DEMAND))
+    feed_joints(carray(numbers(at_supply), (N_NUMBERS,)), elapsed, h, kept, asked)
+    put(bus, 0, now)
+    put(bus, SAG, real(at_supply, 0) - kept[N_STATE - 1])
+    return 1
 
 
 @numba.njit("int64(int64, int64, int64, int64, int64, int64, int64, int64)", cache=CACHE)
@@ -301,7 +364,13 @@ def advance(table, m, d, i):
         return 0.0
     settings = numbers_of(table, m, i, heading) + 8 * int(real(heading, 4))
     n, n_dofs, sweeps = int(real(settings, N_TREE)), int(real(settings, N_DOFS)), int(real(settings, SWEEPS))
-    h = real(m + word(table, TIMESTEP), 0)
+    h, n_bus = real(m + word(table, TIMESTEP), 0), int(real(settings, N_BUS))
+    if n_bus > 0:
+        on_stack(word(table, MARK), d)
+        known = share_supply(table, m, d, i, settings, n_bus, h)
+        on_stack(word(table, FREE), d)
+        if known == 0:
+            return numba.float64(0.0) / 0.0
     if n == 0:
         return 0.0
     on_stack(word(table, MARK), d)

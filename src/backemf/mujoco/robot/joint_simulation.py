@@ -6,15 +6,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...engine.rows import Delay
 from ...errors import MissingValue
+from ...findings import Finding
 from ...logs.log import Log, start_of, targets
 from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
+from ...physics.supply import Supply
 from ..arrays import load_mujoco, without_log
 from ..live.attach import Motors, attach
 from ..xml import check_text
@@ -37,8 +39,10 @@ def simulate_joints(
     restarts: Sequence[int] = (),
     motion: RobotMotion | None = None,
     step: float = LONGEST_STEP,
+    said: list[Finding] | None = None,
 ) -> np.ndarray:
-    """Simulate all joints together, from the log's start and what was asked.
+    """Simulate all joints together, from the log's start and what was asked, on the robot's supply if it has
+    one.
 
     Args:
         robot: its links and joints.
@@ -49,6 +53,7 @@ def simulate_joints(
         restarts: samples at which every joint is put where it was recorded.
         motion: along the log; None: found from it.
         step: longest step of the simulation [s].
+        said: gets what is to be said of windings and supply; None: nobody looks.
 
     Returns:
         Positions at the log's samples, (samples, joints) [rad or m]; NaN where they ran away.
@@ -58,7 +63,8 @@ def simulate_joints(
     """
     _check_joints(actuators, log)
     motion = motion_of(robot, log) if motion is None else motion
-    motors = _motors(robot.model, ground, step, tuple(_on_time(actuators, delays or {}).items()))
+    on_time = tuple(_on_time(actuators, delays or {}).items())
+    motors = _motors(robot.model, ground, step, on_time, robot.supply)
     mujoco, model, t = load_mujoco(), motors.model, motion.time
     at_q, at_v = places(robot, model)
     led = np.array([j for j, name in enumerate(robot.names) if name not in actuators], int)
@@ -66,7 +72,7 @@ def simulate_joints(
     sent = _ctrl_rows(robot, motors, actuators, log, t, delays or {})
     found, begin = np.full((len(t), len(robot.joints)), np.nan), motion_at_start(robot, log, motion)
     data, starts, stepped = mujoco.MjData(model), {0, *restarts}, mujoco.mj_step
-    qpos, qvel, ctrl = data.qpos, data.qvel, data.ctrl
+    qpos, qvel, ctrl, seen = data.qpos, data.qvel, data.ctrl, list[Any]()
     with without_log():
         for k in range(len(t)):
             found[k] = begin[0] if k == 0 else qpos[at_q]
@@ -85,6 +91,10 @@ def simulate_joints(
                     qvel[led_v] = slopes
                 ctrl[sent.elements] = asked
                 stepped(model, data)
+            if said is not None:
+                seen.append(motors.look(data))
+    if said is not None and seen:
+        said += motors.findings_along(t[1 : len(seen) + 1], seen, float(t[0]))
     found[:, led] = motion.position[:, led]
     return found
 
@@ -110,7 +120,11 @@ def _on_time(actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> 
 
 @functools.lru_cache(maxsize=8)
 def _motors(
-    model: str, ground: Ground | None, step: float, actuators: tuple[tuple[str, Actuator], ...]
+    model: str,
+    ground: Ground | None,
+    step: float,
+    actuators: tuple[tuple[str, Actuator], ...],
+    supply: Supply | None,
 ) -> Motors:
     """The robot with its actuators, and nothing else that drives, damps or limits what is asked."""
     mujoco = load_mujoco()
@@ -121,7 +135,7 @@ def _motors(
     spec.option.iterations = spec.option.ls_iterations = 50
     for name, _ in actuators:  # also of a rotor that nobody knows: the fit's own number counts
         spec.joint(name).armature = 0.0
-    motors = attach(spec, dict(actuators), feedforward=True, ctrl="actuator", check=False)
+    motors = attach(spec, dict(actuators), feedforward=True, ctrl="actuator", check=False, supply=supply)
     alone_with(motors.model, {joint.joint: joint.index for joint in motors.joints.values()})
     driven = [int(motors.model.joint(name).dofadr[0]) for name, _ in actuators]
     motors.model.dof_armature[np.setdiff1d(np.arange(motors.model.nv), driven)] = LED
