@@ -97,6 +97,9 @@ class Supply(Part):
             time: of samples [s].
             bus: by name of BUS, what it was at them.
             begun: the time that counts as 0 [s].
+
+        Returns:
+            Collapse, limit, and what is braked for nobody.
         """
         said, V, I = [], bus["voltage"], bus["current"]
         fallen = np.flatnonzero(self.resistance * I > V)

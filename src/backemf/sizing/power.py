@@ -101,20 +101,24 @@ def _actuators(robot: Robot, log: Log, options: PowerOptions) -> dict[str, Actua
         raise MissingValue(f"{which}; expected part='go-m8010-6', or a fit of the robot")
     recorded = [name for name in robot.names if name in log.joints]
     ratios = {p: si(text, "1", f"--ratio {p}=") for p, text in _words(options.ratio, "ratio").items()}
-    for name, rows in (("part", given), ("ratio", ratios)):
-        for pattern in rows:
-            if not any(_of(joint, {pattern: True}) for joint in recorded):
-                there = ", ".join(recorded) or "none"
-                raise InvalidValue(f"{name} is for {pattern!r}, which is no joint of the recording: {there}")
-    for pattern, N in ratios.items():
-        if not N > 0:
-            raise InvalidValue(f"ratio of {pattern!r} is {N:g}; expected more than 0")
+    _check_patterns(recorded, given, ratios)
     by_joint = Fit.read(options.fit).actuators if options.fit is not None else _of_parts(recorded, given)
     found = {name: by_joint[name] for name in recorded if name in by_joint}
     if not found:
         there = ", ".join(recorded) or "none of them"
         raise MissingValue(f"no joint of {robot.name} has an actuator; its recording has: {there}")
     return {name: _behind(actuator, _of(name, ratios)) for name, actuator in found.items()}
+
+
+def _check_patterns(joints: Sequence[str], given: Mapping[str, str], ratios: Mapping[str, float]) -> None:
+    """Refuse words for joints that are not there, and gears that are none."""
+    for name, rows in (("part", given), ("ratio", ratios)):
+        for pattern in rows:
+            if not any(_of(joint, {pattern: True}) for joint in joints):
+                there = ", ".join(joints) or "none"
+                raise InvalidValue(f"{name} is for {pattern!r}, which is no joint of the recording: {there}")
+    if bad := [f"{pattern}={N:g}" for pattern, N in ratios.items() if not N > 0]:
+        raise InvalidValue(f"ratio is {bad[0]}; expected more than 0")
 
 
 def _of_parts(joints: Sequence[str], given: Mapping[str, str]) -> dict[str, Actuator]:

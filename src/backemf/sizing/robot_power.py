@@ -17,6 +17,7 @@ from ..findings import Finding, finding
 from ..physics.actuator import Actuator
 from ..physics.duty import JointSamples, torque_series
 from ..physics.motor import Motor
+from ..physics.quantity import present
 from ..physics.supply import BUS, Supply, feed_joints, open_voltage
 from ..signal.words import si, words
 from ..tables import NotebookDisplay, Overview, number, table
@@ -228,21 +229,16 @@ def run_on_supply(
             book[k], elapsed = bus, float(h[k])
             currents[k] = [share * one[6] for one in joints]
             T[k] = state.warm(currents[k], elapsed, k)
-        _add_energy(energy, s, h, dict(zip(BUS, book.T, strict=True)), R * currents**2, state.E * currents)
+        _add_energy(energy, s, h, book, R * currents**2, state.E * currents)
         for j in np.flatnonzero(np.max(T, axis=0) > state.n["max_temperature"]):
             hot.setdefault(int(j), (load.time - load.time[0] + turn * period, T[:, j].copy()))
     missing = state.output_torque * (state.asked - currents)
-    joints = tuple(
-        state.joint(j, name, currents[:, j] ** 2, missing[:, j], T[-1, j], h)
-        for j, name in enumerate(actuators)
-    )
+    joints = tuple(state.joint(j, name, currents, missing, T[-1], h) for j, name in enumerate(actuators))
     fed = dict(zip(BUS, book.T, strict=True))
     findings = [*supply.findings(load.time, fed, float(load.time[0])), *_missing_findings(joints, load)]
-    for j, (t, winding) in hot.items():
-        heat, ends = state.motors[j].thermal, (t[-1] + period, T[-1, j])
-        assert heat is not None
-        times, winding = (np.append(x, end) for x, end in zip((t, winding), ends, strict=True))
-        findings += heat.findings(np.append(0.0, times), np.append(ambient, winding), joints[j].name)
+    for j, (t, winding) in hot.items():  # from cold, through the turn that was too much, to the end
+        rows = ([0.0, *t, t[-1] + period], [ambient, *winding, T[-1, j]])
+        findings += present(state.motors[j].thermal).findings(*map(np.array, rows), joints[j].name)
     return PowerRun(
         name=name,
         supply=supply,
@@ -271,8 +267,9 @@ def _gaps(actuator: Actuator) -> Iterator[str]:
         yield "max winding temperature"
 
 
-def _add_energy(e: dict[str, float], s: Sequence[float], h: Any, bus: Any, copper: Any, work: Any) -> None:
+def _add_energy(e: dict[str, float], s: Sequence[float], h: Any, book: Any, copper: Any, work: Any) -> None:
     """The book of one turn [J]."""
+    bus = dict(zip(BUS, book.T, strict=True))
     V, I = bus["voltage"], bus["current"]
     V_oc = np.array([open_voltage(s, used) for used in bus["used"]])
     stored = 0.5 * s[9] * (V**2 - bus["before"] ** 2)
@@ -350,18 +347,16 @@ class _Columns:
         return np.array([nodes[0] if nodes else math.nan for nodes in self.nodes])
 
     def joint(
-        self, j: int, name: str, squares: np.ndarray, missing: np.ndarray, T: float, h: np.ndarray
+        self, j: int, name: str, i: np.ndarray, missing: np.ndarray, T: np.ndarray, h: np.ndarray
     ) -> JointPower:
         """One joint's summary."""
-        square, motor, seconds = float(np.average(squares, weights=h)), self.motors[j], None
+        square, motor, seconds = float(np.average(i[:, j] ** 2, weights=h)), self.motors[j], None
         if motor.thermal is not None and motor.thermal.max_temperature is not None:
             found = float(time_to(Actuator(motor=motor), motor.thermal.max_temperature, math.sqrt(square)))
             seconds = math.inf if math.isnan(found) else found
-        hottest = None if motor.thermal is None else T
-        R = float(self.n["resistance"][j])
-        return JointPower(
-            name, math.sqrt(square), R * square, float(np.max(np.abs(missing))), hottest, seconds
-        )
+        hottest = None if motor.thermal is None else float(T[j])
+        heat, short = float(self.n["resistance"][j]) * square, float(np.max(np.abs(missing[:, j])))
+        return JointPower(name, math.sqrt(square), heat, short, hottest, seconds)
 
 
 def _surround(motor: Motor, ambient: float) -> Motor:

@@ -142,6 +142,9 @@ class Motors(NotebookDisplay):
             time: at which it was looked [s].
             seen: what `look` gave.
             begun: the time that counts as 0 [s].
+
+        Returns:
+            Findings.
         """
         said = [] if self.shared is None else self.shared.findings(time, [one["bus"] for one in seen], begun)
         for name in seen[0]["windings"]:

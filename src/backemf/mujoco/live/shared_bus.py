@@ -51,6 +51,9 @@ class SharedBus(NamedTuple):
             time: of these [s].
             seen: as `look` gives it.
             begun: the time that counts as 0 [s].
+
+        Returns:
+            Findings.
         """
         rows = {name: np.array([one[name] for one in seen]) for name in BUS}
         return self.supply.findings(time, rows, begun)
