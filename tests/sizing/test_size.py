@@ -16,7 +16,7 @@ from backemf.figure import Table
 from backemf.sizing import components
 from backemf.sizing.choice import Choice
 from backemf.sizing.judge import LIMITS, Judge
-from backemf.sizing.sizing_page import sizing_page
+from backemf.sizing.sizing_page import page_of
 from backemf.sizing.verification import simulate_choice
 
 from ..cli.runner import runner
@@ -119,7 +119,7 @@ def test_choices_of_the_catalogue_and_a_table(gears):
     assert "prints no efficiency" in str(sizing)
     figure = sizing.figure()
     assert len(figure.panels) == 2
-    page = sizing_page(sizing)
+    page = page_of(sizing)
     tables = [b for s in page.sections if s.key == "choices" for b in s.blocks if isinstance(b, Table)]
     assert [one.filtered for one in tables] == [True]
 
@@ -209,7 +209,9 @@ def test_millions_of_combinations():
     g = np.exp(rng.uniform(-7.0, 0.0, k))
     gears = {"ratio": rng.uniform(3, 300, k), "efficiency": rng.uniform(0.6, 0.95, k), "inertia": 1e-6 * g}
     gears |= {"peak_torque": 40 * g, "continuous_torque": 20 * g, "input_speed": 800 + 0 * g, "mass": 0.8 * g}
-    heads = components.PartColumns([str(j) for j in range(k)], {**gears, "price": np.nan * g}, {}, [()] * k)
+    heads = components.PartColumns(
+        [str(j) for j in range(k)], {**gears, "price": np.nan * g, "wears": 0 * g}, {}, [()] * k
+    )
     judge = Judge(be.Task.of_bench(*PICK), motors, heads, 24.0, 25.0)
     m, h = np.repeat(np.arange(n, dtype=np.int32), k), np.tile(np.arange(k, dtype=np.int32), n)
     begun = time.process_time()

@@ -186,10 +186,18 @@ class PartsTable:
             self._add(Datasheet.parse("\n".join(lines), where), name)
         except BackemfError as error:
             raise InvalidValue(str(error) if where in str(error) else f"{where}: {error}") from None
-        if price is not None:
-            self.prices[name] = si(price, "1", f"price in {where}")
-        if most is not None:
-            self.top_speeds[name] = si(most, "rad/s", f"speed_limit in {where}")
+        for entry, unit, text in (
+            ("mass", "kg", given.get("mass")),
+            ("price", "1", price),
+            ("speed_limit", "rad/s", most),
+        ):
+            if text is None:
+                continue
+            value = si(text, unit, f"{entry} in {where}")
+            if not value > 0 and (entry != "price" or value < 0):
+                raise InvalidValue(f"{where}: {entry} of {name} is {text}; expected more than 0")
+            if entry != "mass":
+                (self.prices if entry == "price" else self.top_speeds)[name] = value
 
     def _add(self, sheet: Datasheet, name: str) -> None:
         if name in self.sheets:

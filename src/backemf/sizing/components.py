@@ -32,6 +32,8 @@ MOTOR_COLUMNS = (
 GEAR_COLUMNS = (
     *("ratio", "efficiency", "inertia", "peak_torque", "continuous_torque", "input_speed", "mass", "price"),
 )
+WEARING = ("strain", "harmonic")
+"""Sorts of gears whose torque for ever is a cubic mean over the turns."""
 UNCERTAIN = ("resistance", "torque_constant", "rotor_inertia", "friction", "efficiency")
 """Columns whose errors count."""
 DRAGS = ("coulomb", "static", "viscous", "viscous_quadratic", "viscous_cubic")
@@ -90,6 +92,7 @@ def gear_columns(gears: Sequence[Gearhead]) -> PartColumns:
     none |= dict.fromkeys(("peak_torque", "continuous_torque", "input_speed"), math.inf)
     rows = [none, *({c: v if (v := getattr(g, c)) is not None else nan for c in GEAR_COLUMNS} for g in gears)]
     values = {c: np.array([row[c] for row in rows], float) for c in GEAR_COLUMNS}
+    values["wears"] = np.array([0.0, *(g.sort.lower().startswith(WEARING) for g in gears)], float)
     return PartColumns(["", *(g.name for g in gears)], values, {}, [(), *(tuple(gaps_of(g)) for g in gears)])
 
 

@@ -44,9 +44,13 @@ def read_mgdb(folder: Path) -> tuple[list[MotorPart], list[Gearhead], list[str]]
             motors.append(_motor(row))
     starred = {key[:-1]: names for key, names in fits.items() if key.endswith("*")}
     for row in _rows(folder, "*_gearboxes.csv"):
-        key = row["key"]
+        key, most, lasting = row["key"], *(_number(row, f"max_{n}_torque") for n in ("int", "cont"))
         mine = [*fits.get(key, ()), *(n for s, names in starred.items() if key.startswith(s) for n in names)]
-        if mine and _number(row, "ratio") > 0:
+        if not mine:
+            bad["gearboxes that no motor is said to fit"] += 1
+        elif most < lasting or not _number(row, "ratio") > 0:
+            bad["gearboxes without a ratio, or with less torque for a moment than for ever"] += 1
+        else:
             gears.append(_gearhead(row, tuple(mine)))
     notes = [f"{n} rows of {folder.name} left out: {why}" for why, n in bad.items()]
     return motors, gears, notes
@@ -67,11 +71,14 @@ def _number(row: Mapping[str, str], name: str) -> float:
 
 def _contradiction(row: Mapping[str, str]) -> str:
     """What of a row cannot be."""
-    V, K, R, w, i_0 = (_number(row, n) for n in ("V", "k_t", "R", "omega_nl", "I_nl"))
+    names = ("V", "k_t", "R", "omega_nl", "I_nl", "I_nom", "max_int_torque")
+    V, K, R, w, i_0, lasting, most = (_number(row, n) for n in names)
     if not (K > 0 and R > 0):
         return "no resistance or torque constant"
     if i_0 < 0:
         return "a negative no-load current"
+    if most < K * lasting < math.inf:
+        return "less torque for a moment than for ever"
     if w > 0 and abs(V - K * w - R * (i_0 if i_0 > 0 else 0.0)) > OFF * V:
         return "the no-load speed is far from what voltage and torque constant give"
     return ""

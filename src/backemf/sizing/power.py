@@ -11,15 +11,15 @@ from typing import Any
 from ..datasheets import parts
 from ..errors import InvalidValue, MissingValue
 from ..logs.log import Log
-from ..logs.read import read
 from ..logs.robot import Robot
-from ..options import Options, option, options, takes
+from ..options import Options, option, option_of, options, takes
 from ..physics.actuator import Actuator
 from ..physics.supply import Supply
 from ..results.fit_result import Fit
 from ..units import si
 from .robot_power import PowerRun, load_of, run_on_supply, supply_of
-from .size_options import parse_list
+from .size_options import SizeOptions, parse_list
+from .task import robot_and_recording
 
 
 def parse_supply(text: str | None) -> Supply | None:
@@ -50,7 +50,7 @@ class PowerOptions(Options):
         parse=parse_list,
     )
     repeat: int = option(default=1, help="How often the motion is done; the last time is shown.", least=1)
-    ambient: float = option(default=25.0, help="Temperature of the surroundings [degC].", unit="degC")
+    ambient: float = option_of(SizeOptions, "ambient")
     duty_limit: float = option(default=1.0, help="Largest duty of the drives.", unit="1", least=0.01)
 
 
@@ -68,16 +68,7 @@ def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOp
     Raises:
         BackemfError: a joint has no part, or is not in the recording.
     """
-    match robot:
-        case Robot():
-            owner = robot
-        case _:
-            owner = Robot.read(robot)
-    match log:
-        case Log():
-            recording = log
-        case _:
-            recording = read(log, bench=owner)[0]
+    owner, recording = robot_and_recording(robot, log)
     battery = options.battery or owner.supply
     if battery is None:
         raise MissingValue("nothing says what feeds the joints; expected a battery: voc=24V r=80mohm")

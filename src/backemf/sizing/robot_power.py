@@ -113,9 +113,25 @@ class PowerRun(NotebookDisplay):
         return self.supply.charge * self.supply.capacity / mean if mean > 0 else math.inf
 
     def overview(self) -> Overview:
-        head = ("joint", "I RMS [A]", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after [s]")
-        rows = [tuple("?" if x is None else x for x in joint) for joint in self.joints]
-        return Overview(self.headline(), head, rows, self.findings)
+        return Overview(self.headline(), *self.cells(), self.findings)
+
+    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Titles and rows of its joints."""
+        head = ("joint", "A RMS", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after")
+        shown = (
+            (*j[:4], "?" if j.hottest is None else j.hottest, _duration(j.seconds_to_limit))
+            for j in self.joints
+        )
+        return head, [tuple(x if isinstance(x, str) else number(x, 3) for x in row) for row in shown]
+
+    def notes(self) -> list[str]:
+        """Energy, how long the supply lasts, and what was not looked at."""
+        book = ", ".join(f"{name} {number(x, 3)} J" for name, x in self.energy.items() if abs(x) > 0)
+        lines, last = [f"Energy: {book}."], self.runtime
+        lines += [] if last is None else [f"The supply lasts {_duration(last)} at this."]
+        if self.left_out:
+            lines.append(f"Nothing moves {', '.join(self.left_out)}: left out, as if they drew nothing.")
+        return [*lines, *(not_judged_words(self.not_judged).splitlines() if self.not_judged else ())]
 
     def headline(self) -> str:
         """The bus in a sentence."""
@@ -129,20 +145,8 @@ class PowerRun(NotebookDisplay):
         )
 
     def __str__(self) -> str:
-        rows = [
-            (j.name, number(j.current_rms, 3), number(j.copper, 3), number(j.missing, 3), _heat(j), _limit(j))
-            for j in self.joints
-        ]
-        head = ("joint", "A RMS", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after")
-        book = ", ".join(f"{name} {number(x, 3)} J" for name, x in self.energy.items() if abs(x) > 0)
-        last = self.runtime
-        lasts = "" if last is None else f"\nThe supply lasts {_duration(last)} at this."
-        parts = [self.headline(), table(rows, head), f"Energy: {book}.{lasts}"]
-        if self.left_out:
-            parts.append(f"Nothing moves {', '.join(self.left_out)}: left out, as if they drew nothing.")
-        if self.not_judged:
-            parts.append(not_judged_words(self.not_judged))
-        return "\n\n".join(parts)
+        head, rows = self.cells()
+        return "\n\n".join([self.headline(), table(rows, head), "\n".join(self.notes())])
 
     def figure(self) -> Figure:
         """Voltage and current of the bus, and the windings, over time."""
@@ -170,17 +174,9 @@ class PowerRun(NotebookDisplay):
         }
 
 
-def _heat(j: JointPower) -> str:
-    return "?" if j.hottest is None else number(j.hottest, 3)
-
-
-def _limit(j: JointPower) -> str:
-    return "?" if j.seconds_to_limit is None else _duration(j.seconds_to_limit)
-
-
-def _duration(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "never"
+def _duration(seconds: float | None) -> str:
+    if seconds is None or not math.isfinite(seconds):
+        return "?" if seconds is None else "never"
     return f"{number(seconds, 3)} s" if seconds < 120 else f"{number(seconds / 60.0, 3)} min"
 
 

@@ -71,7 +71,16 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
     findings += [_fits_none(alone)] if alone else []
     rows, columns_, gaps = _judgeable(judge, rows, columns_)
     screened = judge.screen(rows, columns_)
-    order, front = _order(screened.feasible, options.by), _front(screened.feasible)
+    if (
+        options.by == "price"
+        and np.isnan(screened.feasible.numbers["price"]).all()
+        and len(screened.feasible)
+    ):
+        raise MissingValue(
+            "nothing that does the task has a price; give prices with --parts, or another order"
+        )
+    order = _order(screened.feasible, options.by)
+    front = np.unique(np.concatenate([_front(screened.feasible, cost) for cost in ("mass", "price")]))
     made = _Maker(motors, gears, judge, screened.feasible)
     choices = [made.choice(k) for k in order[: options.show]]
     for k in range(min(options.verify, len(choices))):
@@ -247,9 +256,9 @@ def _order(v: Verdicts, by: str) -> np.ndarray:
     return np.lexsort([numbers["loss"], numbers[by]])
 
 
-def _front(v: Verdicts) -> np.ndarray:
-    """Rows that none beats in mass and in loss, the lightest first."""
-    mass, loss = v.numbers["mass"], v.numbers["loss"]
+def _front(v: Verdicts, cost: str) -> np.ndarray:
+    """Rows that none beats in mass, or price, and in loss."""
+    mass, loss = v.numbers[cost], v.numbers["loss"]
     rows = np.lexsort([loss, np.nan_to_num(mass, nan=np.inf)])
     rows = rows[np.isfinite(mass[rows])]
     if not len(rows):
@@ -260,9 +269,8 @@ def _front(v: Verdicts) -> np.ndarray:
 
 
 def _cloud(v: Verdicts) -> np.ndarray:
-    """(mass, loss), thinned out."""
-    points = np.stack([v.numbers["mass"], v.numbers["loss"]], axis=1)
-    points = points[np.isfinite(points).all(axis=1)]
+    """(mass, loss, price), thinned out."""
+    points = np.stack([v.numbers[name] for name in ("mass", "loss", "price")], axis=1)
     return points[:: max(1, math.ceil(len(points) / MOST_POINTS))]
 
 

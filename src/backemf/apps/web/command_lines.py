@@ -19,7 +19,7 @@ from ...options import OWN_UNIT, options_of
 from ...targets.export_options import ExportOptions
 from ..cli.main import other_commands
 from ..cli.sheets import DatasheetWords
-from ..cli.size_command import SizeWords, size as SIZE
+from ..cli.size_command import PowerWords, SizeWords, power, size
 from .form import PART, WORD, FormReader
 from .workspace import Project, Workspace
 
@@ -34,6 +34,9 @@ LISTS = {
     "joints": (WORD.pattern, "names of joints"),
     "joint": (JOINT, "the name of a joint"),
     "limit": (r"^[a-z\-]{1,20}=[A-Za-z0-9.\-]{1,20}$", "a limit such as current=2A"),
+    "part": (JOINT, "a part such as go-m8010-6, or calf=ak80-9"),
+    "ratio": (r"^[A-Za-z0-9_.*|()\[\]]{1,120}=[0-9.]{1,20}$", "gears such as calf=1.917"),
+    "neglect": (r"^[a-z_]{1,30}$", "what may be left out, such as rotor_inertia"),
 }
 """Options that are given several times, and what each word is like."""
 JOINED = ("only", "joints")
@@ -43,9 +46,15 @@ TEXTS = {
         r"^[a-z\-]{1,20}( [a-z]{1,20}=[A-Za-z0-9.+\-/]{1,30}){0,6}$",
         "a move such as trapezoid to=90deg time=0.5s",
     ),
+    "gear": (WORD.pattern, "a sort of gears such as planetary"),
+    "confidence": (r"^[0-9.]{1,8}%?$", "a probability such as 95%"),
+    "battery": (
+        r"^[a-z_0-9]{1,20}=[A-Za-z0-9.%]{1,20}( [a-z_0-9]{1,20}=[A-Za-z0-9.%]{1,20}){0,12}$",
+        "a battery such as voc=24V r=80mohm",
+    ),
     "firmware": (WORD.pattern, "a profile such as lerobot"),
     "name": (WORD.pattern, "the name of a mechanism in the log"),
-    "motor": (PART.pattern, "a motor of the catalogue such as neo"),
+    "motor": (r"^[A-Za-z0-9*?][A-Za-z0-9.\-*?/]{0,60}$", "a motor of the catalogue such as neo"),
     "preset": (r"^[a-z]{1,20}(:[A-Za-z0-9_.,\- ]{1,80})?$", "a logger such as sysid or phoenix:TalonFX-3"),
     "ids": (r"^[A-Za-z0-9_=,\-]{1,200}$", "ids such as 1,2,3 or elbow=3"),
     "port": (
@@ -59,7 +68,7 @@ NUMBERS = {
 }
 """The least and the most that a form may ask of some options that are numbers, in SI."""
 SOURCES = ("start", "source", "part", "model", "sheet", "with")
-FILES = ("fit", "robot", "into")
+FILES = ("fit", "robot", "into", "log", "friction_of")
 CHOICES = {"zero": ("middle", "here")}
 """Choices of options that take more from other hands."""
 NEEDED = {
@@ -69,6 +78,9 @@ NEEDED = {
     "model": "no model is chosen; drop an MJCF file above",
     "source": "no servo is chosen; choose a part of the catalogue such as sts3215-7.4v",
     "bus": "no voltage is given; say what the bus has, such as 24",
+    "robot": "no robot is chosen; drop its MJCF or URDF above",
+    "log": "no recording is chosen; drop one above",
+    "battery": "no battery is given; say what it is, such as voc=24V r=80mohm",
     "port": "no port is given; start a virtual servo, or name the port of a real one",
 }
 """What is said where a form leaves out what a command needs."""
@@ -189,17 +201,18 @@ def _repeat_option(form: FormReader, key: str, name: str) -> list[str]:
 
 def form_fields(command: str) -> list[dict[str, Any]]:
     """The fields of a command's form, as its options describe them: name, kind, choices, help, default."""
-    row, fields = COMMANDS[command], []
-    for key in row.options.split():
-        option = _option_of(row.kind, key)
-        kind = "choice" if option.choices is not None and key not in TEXTS else "text"
-        kind = "number" if option.is_number else kind
-        kind = "flag" if option.annotation == "bool" else kind
-        default = None if option.default is None else str(option.default)
-        more = {"choices": choices_of(row.kind, key), "default": default, "spelled": option.spelled}
-        more["unit"] = "" if option.unit in (None, "1", OWN_UNIT) else option.unit
-        fields.append({"name": key, "kind": kind, "help": option.text, **more})
-    return fields
+    return [_field(COMMANDS[command].kind, key) for key in COMMANDS[command].options.split()]
+
+
+def _field(of: type[Any] | None, key: str) -> dict[str, Any]:
+    option = _option_of(of, key)
+    kind = "choice" if option.choices is not None and key not in TEXTS else "text"
+    kind = "number" if option.is_number else kind
+    kind = "flag" if option.annotation == "bool" else kind
+    default = None if option.default is None else str(option.default)
+    more = {"choices": choices_of(of, key), "default": default, "spelled": option.spelled}
+    more["unit"] = "" if option.unit in (None, "1", OWN_UNIT) else option.unit
+    return {"name": key, "kind": kind, "help": option.text, **more}
 
 
 def choices_of(kind: Any, key: str) -> list[str]:
@@ -209,7 +222,8 @@ def choices_of(kind: Any, key: str) -> list[str]:
 
 
 def _option_of(kind: Any, key: str) -> Any:
-    return next((one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}"), None)
+    spelled = (key, f"--{key.replace('_', '-')}")
+    return next((one for one in options_of(kind) if one.spelled in spelled), None)
 
 
 def _fit(form: FormReader, words: list[str]) -> Made:
@@ -242,11 +256,15 @@ def _export(form: FormReader, words: list[str]) -> Made:
 
 
 def _size(form: FormReader, words: list[str]) -> Made:
-    output = form.unused_name("sizing.html")
-    parts = [
-        word for name in (form.files("parts") if form.get("parts") else []) for word in ("--parts", name)
-    ]
-    return [*words, *parts, "--plot", output], [output]
+    output, task = form.unused_name("sizing.html"), form.file("task")
+    parts = form.files("parts") if form.get("parts") else []
+    parts = [word for name in parts for word in ("--parts", name)]
+    return [*([task] if task else []), *words, *parts, "--plot", output], [output]
+
+
+def _power(form: FormReader, words: list[str]) -> Made:
+    output = form.unused_name("power.html")
+    return [*words, "--plot", output], [output]
 
 
 def _virtual(form: FormReader, words: list[str]) -> Made:
@@ -295,10 +313,18 @@ COMMANDS: dict[str, CommandForm] = {
     "catalog": CommandForm(),
     "size": CommandForm(
         "",
-        "bench move bus motor any_ratio max_mass ambient by show verify",
+        "bench move robot log joint friction_of bus motor gear only_parts any_ratio max_mass ambient confidence"
+        " neglect by show verify",
         SizeWords,
         needs="bus",
         end=_size,
+    ),
+    "power": CommandForm(
+        "robot log",
+        "battery part fit ratio repeat ambient duty_limit",
+        PowerWords,
+        needs="battery",
+        end=_power,
     ),
 }
 """Every command that a browser may ask for."""
@@ -307,10 +333,15 @@ ASIDE = ("json", "help", "output")
 
 
 def own_forms() -> dict[str, dict[str, Any]]:
-    """Commands of ours that have no page of their own, as `offered_commands` describes others'."""
-    text = (SIZE.__doc__ or "").strip().partition("\n\n")[0]
-    fields = [*form_fields("size"), {"name": "parts", "kind": "files", "help": "Tables of your own parts."}]
-    return {"size": {"help": text, "fields": fields}}
+    """Commands of ours whose pages are made of their options, as `offered_commands` describes others'."""
+    kinds = {"task": "file", "parts": "files"} | dict.fromkeys(FILES, "file") | dict.fromkeys(LISTS, "list")
+    forms = {}
+    for run, first in ((size, ("task", "parts")), (power, ("robot", "log"))):
+        row = COMMANDS[run.__name__]
+        fields = [_field(row.kind, key) for key in (*first, *row.options.split())]
+        shown = [{**one, "kind": kinds.get(one["name"], one["kind"])} for one in fields]
+        forms[run.__name__] = {"help": (run.__doc__ or "").strip().partition("\n\n")[0], "fields": shown}
+    return forms
 
 
 def offered_commands() -> dict[str, dict[str, Any]]:

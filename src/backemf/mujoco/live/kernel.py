@@ -235,43 +235,10 @@ def rates(table, m, d, i, row, settings, act, v, h):
             put(dot, place, (before - real(act, place)) / h)
 
 
-@numba.njit("int64(int64, int64, int64, int64, int64, int64, float64)", cache=CACHE)
-def share_supply(table, m, d, i, first, n, h):
-    """Solve the bus for what its n actuators ask for now, of which `first` are i's settings; 1, or 0 where a
-    structure is not known in this process."""
-    joints, bus = allocate(word(table, ALLOCATE), d, N_DEMAND * n), bus_of(table, d, first)
-    acts, dots = word(d + word(table, ACT), 0), word(d + word(table, ACT_DOT), 0)
-    at_supply = first
-    for k in range(n):
-        heading = heading_of(table, m, i)
-        row, terms = structure(table, heading), numbers_of(table, m, i, heading)
-        if row == 0:
-            return 0
-        settings, joint = terms + 8 * int(real(heading, 4)), joint_of(table, m, i)
-        if k == 0:
-            at_supply = settings + 8 * (N_SETTINGS + word(row, 2) + word(row, 3))
-        at, dof = whole(word(m + word(table, ADDRESS), 0), i), whole(word(m + word(table, DOF_AT), 0), joint)
-        act, dot, v = acts + 8 * at, dots + 8 * at, real(word(d + word(table, QVEL), 0), dof)
-        q = real(word(d + word(table, QPOS), 0), whole(word(m + word(table, QPOS_AT), 0), joint))
-        ask(table, m, d, i, row, settings, dot, h)
-        state(row, terms, settings, act, dot, q - 0.5 * h * v, v)
-        demand(word(row, 8), terms, dot, dot + 8 * (word(row, 2) + 1), joints + 8 * N_DEMAND * k)
-        i = int(real(settings, BUS_NEXT))
-    now, before = real(d + word(table, TIME), 0) + 1.0, real(bus, 0)
-    for k in range(N_STATE if before == 0.0 else 0):
-        put(bus, k + 1, real(at_supply, N_NUMBERS + k))
-    elapsed = max(now - before, 0.0) if before != 0.0 else 0.0
-    kept, asked = carray(numbers(bus + 8), (N_STATE,)), carray(numbers(joints), (n, N_DEMAND))
-    feed_joints(carray(numbers(at_supply), (N_NUMBERS,)), elapsed, h, kept, asked)
-    put(bus, 0, now)
-    put(bus, SAG, real(at_supply, 0) - kept[N_STATE - 1])
-    return 1
-
-
-@numba.njit("int64(int64, int64, int64, int64, int64, int64, int64, int64)", cache=CACHE)
-def gather(table, m, d, i, n, n_dofs, units, members):
-    """Who the actuators of a tree are: where each one's numbers are, and its joint's, and its unit torque; 1,
-    or 0 where a structure is not known in this process."""
+@numba.njit("int64(int64, int64, int64, int64, int64, int64, int64, int64, int64)", cache=CACHE)
+def gather(table, m, d, i, n, n_dofs, units, members, link):
+    """Who the actuators of a tree, or of a bus, are: where each one's numbers are, and its joint's, and its
+    unit torque; 1, or 0 where a structure is not known in this process."""
     acts, dots = word(d + word(table, ACT), 0), word(d + word(table, ACT_DOT), 0)
     for k in range(n * n_dofs):
         put(units, k, 0.0)
@@ -292,8 +259,45 @@ def gather(table, m, d, i, n, n_dofs, units, members):
         keep(member, 5, dof)
         keep(member, 6, whole(word(m + word(table, QPOS_AT), 0), joint))
         keep(member, 7, i)
-        put(units, k * n_dofs + dof, 1.0)
-        i = int(real(settings, NEXT))
+        if n_dofs > 0:
+            put(units, k * n_dofs + dof, 1.0)
+        i = int(real(settings, link))
+    return 1
+
+
+@numba.njit("int64(int64, int64, int64, int64, int64, int64, float64)", cache=CACHE)
+def share_supply(table, m, d, i, first, n, h):
+    """Solve the bus for what its n actuators ask for now, of which `first` are i's settings; 1, or 0 where a
+    structure is not known in this process."""
+    members, bus = allocate(word(table, ALLOCATE), d, n * (MEMBER + N_DEMAND)), bus_of(table, d, first)
+    joints = members + 8 * MEMBER * n
+    if gather(table, m, d, i, n, 0, members, members, BUS_NEXT) == 0:
+        return 0
+    for k in range(n):
+        member = members + 8 * MEMBER * k
+        row, terms, settings, act, dot = (
+            word(member, 0),
+            word(member, 1),
+            word(member, 2),
+            word(member, 3),
+            word(member, 4),
+        )
+        q, v = (
+            real(word(d + word(table, QPOS), 0), word(member, 6)),
+            real(word(d + word(table, QVEL), 0), word(member, 5)),
+        )
+        ask(table, m, d, word(member, 7), row, settings, dot, h)
+        state(row, terms, settings, act, dot, q - 0.5 * h * v, v)
+        demand(word(row, 8), terms, dot, dot + 8 * (word(row, 2) + 1), joints + 8 * N_DEMAND * k)
+    behind = first + 8 * (N_SETTINGS + word(word(members, 0), 2) + word(word(members, 0), 3))
+    now, before = real(d + word(table, TIME), 0) + 1.0, real(bus, 0)
+    for k in range(N_STATE if before == 0.0 else 0):
+        put(bus, k + 1, real(behind, N_NUMBERS + k))
+    elapsed = max(now - before, 0.0) if before != 0.0 else 0.0
+    kept, asked = carray(numbers(bus + 8), (N_STATE,)), carray(numbers(joints), (n, N_DEMAND))
+    feed_joints(carray(numbers(behind), (N_NUMBERS,)), elapsed, h, kept, asked)
+    put(bus, 0, now)
+    put(bus, SAG, real(behind, 0) - kept[N_STATE - 1])
     return 1
 
 
@@ -377,7 +381,7 @@ def advance(table, m, d, i):
     units = allocate(word(table, ALLOCATE), d, n * (2 * n_dofs + n + 4 + MEMBER))
     inverse = units + 8 * n * n_dofs
     mobility, members = inverse + 8 * n * n_dofs, inverse + 8 * n * (n_dofs + n + 3)
-    if gather(table, m, d, i, n, n_dofs, units, members) == 0:
+    if gather(table, m, d, i, n, n_dofs, units, members, NEXT) == 0:
         on_stack(word(table, FREE), d)
         return numba.float64(0.0) / 0.0
     solve(word(table, SOLVE), m, d, inverse, units, numba.int32(n))

@@ -4,14 +4,21 @@
 import {fill, h} from "./dom.js";
 import {button, card, field, proposing, select, trouble, watch} from "./parts.js";
 
-function input(one, project, offered, set) {
-  const files = project.files.map((f) => f.name);
-  if (one.kind === "flag") return h("input", {type: "checkbox", onchange: (e) => set(e.target.checked)});
-  if (one.kind === "files") return select(["", ...files], "", (value) => set(value ? [value] : undefined));
-  if (one.kind === "source") return proposing("", [...files, ...offered.parts], (value) => set(value || undefined), "a part, or a file").querySelector("input");
-  if (one.kind === "choice") return select(["", ...one.choices], "", (value) => set(value || undefined));
-  const read = one.name === "bench" ? benchOf : String;
-  return h("input", {type: "text", onchange: (e) => set(e.target.value.trim() ? read(e.target.value.trim()) : undefined)});
+/** What a form asks for, as it was typed so far, and told as it changes. */
+export function input(one, project, offered, typed, set) {
+  const files = project.files.map((f) => f.name), now = typed ?? "";
+  if (one.kind === "flag") return h("input", {type: "checkbox", checked: now === true, onchange: (e) => set(e.target.checked)});
+  if (["file", "files"].includes(one.kind)) return select(["", ...files], now, (value) => set(value || undefined));
+  if (one.kind === "source") return proposing(now, [...files, ...offered.parts], (value) => set(value || undefined), "a part, or a file").querySelector("input");
+  if (one.kind === "choice") return select(["", ...one.choices], now, (value) => set(value || undefined));
+  return h("input", {type: "text", value: now, placeholder: one.default ?? "", "data-option": one.spelled, onchange: (e) => set(e.target.value.trim() || undefined)});
+}
+
+/** What was typed as the server takes it. */
+export function request(fields, typed) {
+  const read = {files: (text) => [text], list: (text) => text.split(/[\s,]+/)};
+  const kept = fields.filter((f) => typed[f.name]);
+  return Object.fromEntries(kept.map((f) => [f.name, f.name === "bench" ? benchOf(typed.bench) : (read[f.kind] ?? ((x) => x))(typed[f.name])]));
 }
 
 /** "pendulum mass=1kg length=0.2m" as the form of a bench has it. */
@@ -24,10 +31,10 @@ function benchOf(text) {
 export function others(project, offered) {
   const cards = Object.entries(offered.commands).map(([name, one]) => {
     const form = {}, place = h("div");
-    const fields = one.fields.map((f) => field(f.name, input(f, project, offered, (value) => { form[f.name] = value; }), f.help));
+    const fields = one.fields.map((f) => field(f.name, input(f, project, offered, "", (value) => { form[f.name] = value; }), f.help));
     const run = async () => {
       try {
-        watch(project, place, await project.run({command: name, ...form}), (answer) => h("pre", {}, JSON.stringify(answer, null, 1)), () => {});
+        watch(project, place, await project.run({command: name, ...request(one.fields, form)}), (answer) => h("pre", {}, JSON.stringify(answer, null, 1)), () => {});
       } catch (error) { fill(place, trouble(error)); }
     };
     return card(`command-${name}`, name, h("p", {}, one.help), h("div", {class: "form"}, fields), button("Run", run), place);
