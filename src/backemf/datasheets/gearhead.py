@@ -186,18 +186,12 @@ class PartsTable:
             self._add(Datasheet.parse("\n".join(lines), where), name)
         except BackemfError as error:
             raise InvalidValue(str(error) if where in str(error) else f"{where}: {error}") from None
-        for entry, unit, text in (
-            ("mass", "kg", given.get("mass")),
-            ("price", "1", price),
-            ("speed_limit", "rad/s", most),
-        ):
-            if text is None:
-                continue
-            value = si(text, unit, f"{entry} in {where}")
-            if not value > 0 and (entry != "price" or value < 0):
-                raise InvalidValue(f"{where}: {entry} of {name} is {text}; expected more than 0")
-            if entry != "mass":
-                (self.prices if entry == "price" else self.top_speeds)[name] = value
+        rows = (("price", price, "price", self.prices), ("speed_limit", most, "input_speed", self.top_speeds))
+        for entry, text, like, kept in (("mass", given.get("mass"), "mass", {}), *rows):
+            if text is not None:
+                meta = _FIELDS[like].metadata
+                kept[name] = si(text, meta["unit"], f"{entry} in {where}")
+                check_range(f"{where}: {entry} of {name}", kept[name], meta)
 
     def _add(self, sheet: Datasheet, name: str) -> None:
         if name in self.sheets:

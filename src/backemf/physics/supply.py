@@ -90,13 +90,12 @@ class Supply(Part):
         V = open_voltage(self.numbers, used)
         return [used, 0.0, V, V, 0.0, 0.0, 0.0, V]
 
-    def findings(self, time: np.ndarray, bus: Mapping[str, np.ndarray], begun: float = 0.0) -> list[Finding]:
+    def findings(self, time: np.ndarray, bus: Mapping[str, np.ndarray]) -> list[Finding]:
         """What is to be said of a bus that was followed.
 
         Args:
-            time: of samples [s].
+            time: of samples, from when it began [s].
             bus: by name of BUS, what it was at them.
-            begun: the time that counts as 0 [s].
 
         Returns:
             Collapse, limit, and what is braked for nobody.
@@ -106,11 +105,11 @@ class Supply(Part):
         if len(fallen):
             k = int(fallen[0])
             text = (
-                f"the supply collapses at {time[k] - begun:.3g} s, and in {len(fallen)} samples: it falls to"
+                f"the supply collapses at {time[k]:.3g} s, and in {len(fallen)} samples: it falls to"
                 f" {np.min(V):.3g} V, below half its voltage, where more current means less power."
             )
             remedy = "take a supply of less resistance, or ask for less"
-            said.append(finding("supply_collapses", text, remedy, time=float(time[k] - begun)))
+            said.append(finding("supply_collapses", text, remedy, time=float(time[k])))
         full = 0 if self.current_limit is None else int(np.sum(self.current_limit <= I * (1.0 + 1e-9)))
         if full:
             text = f"the supply is at its limit of {self.current_limit:.4g} A in {full} samples."

@@ -73,16 +73,13 @@ class Heat(Part):
         """Of n motors side by side, as one of the same effect."""
         raise NotImplementedError
 
-    def findings(
-        self, time: np.ndarray, winding: np.ndarray, name: str = "", begun: float | None = None
-    ) -> list[Finding]:
+    def findings(self, time: np.ndarray, winding: np.ndarray, name: str = "") -> list[Finding]:
         """What is to be said of a winding that was followed: when it became too hot.
 
         Args:
-            time: of samples [s].
+            time: of samples, from when it began [s].
             winding: its temperature at them [degC].
             name: of the joint, where there are several.
-            begun: the time that counts as 0 [s]; None: the first sample.
 
         Returns:
             `too_hot`, or nothing.
@@ -94,7 +91,6 @@ class Heat(Part):
         k, most = int(above[0]), float(np.nanmax(winding))
         before = max(k - 1, 0)
         at = float(np.interp(limit, winding[[before, k]], time[[before, k]]))
-        at -= float(time[0] if begun is None else begun)
         since = f"from {at:.3g} s on and reaches" if len(time) > 1 else f"at {at:.3g} s, at"
         text = (
             f"the winding{f' of {name}' if name else ''} is above its limit of {limit:.4g} degC {since}"

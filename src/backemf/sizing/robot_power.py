@@ -118,11 +118,12 @@ class PowerRun(NotebookDisplay):
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Titles and rows of its joints."""
         head = ("joint", "A RMS", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after")
-        shown = (
-            (*j[:4], "?" if j.hottest is None else j.hottest, _duration(j.seconds_to_limit))
-            for j in self.joints
+        hot = ("?" if j.hottest is None else number(j.hottest, 3) for j in self.joints)
+        rows = (
+            (j.name, *(number(x, 3) for x in j[1:4]), T, _duration(j.seconds_to_limit))
+            for j, T in zip(self.joints, hot, strict=True)
         )
-        return head, [tuple(x if isinstance(x, str) else number(x, 3) for x in row) for row in shown]
+        return head, [*rows]
 
     def notes(self) -> list[str]:
         """Energy, how long the supply lasts, and what was not looked at."""
@@ -231,7 +232,7 @@ def run_on_supply(
     missing = state.output_torque * (state.asked - currents)
     joints = tuple(state.joint(j, name, currents, missing, T[-1], h) for j, name in enumerate(actuators))
     fed = dict(zip(BUS, book.T, strict=True))
-    findings = [*supply.findings(load.time, fed, float(load.time[0])), *_missing_findings(joints, load)]
+    findings = [*supply.findings(load.time - load.time[0], fed), *_missing_findings(joints, load)]
     for j, (t, winding) in hot.items():  # from cold, through the turn that was too much, to the end
         rows = ([0.0, *t, t[-1] + period], [ambient, *winding, T[-1, j]])
         findings += present(state.motors[j].thermal).findings(*map(np.array, rows), joints[j].name)

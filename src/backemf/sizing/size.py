@@ -71,16 +71,7 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
     findings += [_fits_none(alone)] if alone else []
     rows, columns_, gaps = _judgeable(judge, rows, columns_)
     screened = judge.screen(rows, columns_)
-    if (
-        options.by == "price"
-        and np.isnan(screened.feasible.numbers["price"]).all()
-        and len(screened.feasible)
-    ):
-        raise MissingValue(
-            "nothing that does the task has a price; give prices with --parts, or another order"
-        )
-    order = _order(screened.feasible, options.by)
-    front = np.unique(np.concatenate([_front(screened.feasible, cost) for cost in ("mass", "price")]))
+    order, front = _order(screened.feasible, options.by), _fronts(screened.feasible)
     made = _Maker(motors, gears, judge, screened.feasible)
     choices = [made.choice(k) for k in order[: options.show]]
     for k in range(min(options.verify, len(choices))):
@@ -252,6 +243,10 @@ def _judgeable(
 
 def _order(v: Verdicts, by: str) -> np.ndarray:
     """Rows, the best first; what is not known comes last."""
+    if by == "price" and len(v) and np.isnan(v.numbers[by]).all():
+        raise MissingValue(
+            "nothing that does the task has a price; give prices with --parts, or another --by"
+        )
     numbers = {name: np.nan_to_num(v.numbers[name], nan=np.inf) for name in (by, "loss")}
     return np.lexsort([numbers["loss"], numbers[by]])
 
@@ -266,6 +261,12 @@ def _front(v: Verdicts, cost: str) -> np.ndarray:
     best = np.minimum.accumulate(loss[rows])
     new = np.append(True, best[1:] < best[:-1])
     return rows[new][:MOST_PARETO]
+
+
+def _fronts(v: Verdicts) -> np.ndarray:
+    """Rows of both fronts, the lightest first."""
+    rows = np.unique(np.concatenate([_front(v, "mass"), _front(v, "price")]))
+    return rows[np.argsort(v.numbers["mass"][rows], kind="stable")]
 
 
 def _cloud(v: Verdicts) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...errors import InvalidValue
 from ...options import Answer, Scope, Terminal, option, option_of, options
 from ...physics.supply import Supply
-from ...sizing.power import parse_supply
+from ...sizing.power import PowerOptions
 from ...targets.export_options import SOURCE_HELP
 from .command_builder import command
 from .inputs import (
@@ -72,12 +72,7 @@ class SimulateWords(ActuatorWords, PlaybackWords):
         default=False,
         help="Of a stored fit: also say how far off this may be, and draw the band of a recording.",
     )
-    battery: Supply | None = option(
-        default=None,
-        help='What all joints of a robot draw on: "voc=12V r=80mohm capacity=2Ah"; its own unless given.',
-        parse=parse_supply,
-        applies_to=OF_ROBOT,
-    )
+    battery: Supply | None = option_of(PowerOptions, "battery", applies_to=OF_ROBOT)
     plot: Path | None = plot_option("the runs")
     output: Path | None = output_option("Write the runs into this table (.csv, .npz, .parquet).")
 

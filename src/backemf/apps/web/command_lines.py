@@ -20,7 +20,7 @@ from ...targets.export_options import ExportOptions
 from ..cli.main import other_commands
 from ..cli.sheets import DatasheetWords
 from ..cli.size_command import PowerWords, SizeWords, power, size
-from .form import PART, WORD, FormReader
+from .form import WORD, FormReader
 from .workspace import Project, Workspace
 
 LANES = {"fit": "long", "report": "long", "export": "exports", "virtual": "bus", "record": "bus"}
@@ -226,9 +226,14 @@ def _option_of(kind: Any, key: str) -> Any:
     return next((one for one in options_of(kind) if one.spelled in spelled), None)
 
 
-def _fit(form: FormReader, words: list[str]) -> Made:
-    output = form.unused_name("fit.json")
-    return [*words, "-o", output], [output]
+def _into(name: str, option: str) -> Callable[[FormReader, list[str]], Made]:
+    """An end that writes one file by an option."""
+
+    def end(form: FormReader, words: list[str]) -> Made:
+        output = form.unused_name(name)
+        return [*words, option, output], [output]
+
+    return end
 
 
 def _report(form: FormReader, words: list[str]) -> Made:
@@ -256,15 +261,9 @@ def _export(form: FormReader, words: list[str]) -> Made:
 
 
 def _size(form: FormReader, words: list[str]) -> Made:
-    output, task = form.unused_name("sizing.html"), form.file("task")
-    parts = form.files("parts") if form.get("parts") else []
-    parts = [word for name in parts for word in ("--parts", name)]
-    return [*([task] if task else []), *words, *parts, "--plot", output], [output]
-
-
-def _power(form: FormReader, words: list[str]) -> Made:
-    output = form.unused_name("power.html")
-    return [*words, "--plot", output], [output]
+    task, parts = form.file("task"), form.files("parts") if form.get("parts") else []
+    words = [*([task] if task else []), *words, *(word for name in parts for word in ("--parts", name))]
+    return _into("sizing.html", "--plot")(form, words)
 
 
 def _virtual(form: FormReader, words: list[str]) -> Made:
@@ -283,6 +282,15 @@ def _record(form: FormReader, words: list[str]) -> Made:
     return [*words, "--yes", "-o", output], [output]
 
 
+def _page_options(kind: type[Any], first: str) -> str:
+    """Every option of a command but those that it has by themselves, and places to write to."""
+    aside = {*first.split(), *ASIDE, "export", "plot", "force", "progress"}
+    names = ((one.name, one.spelled.lstrip("-").replace("-", "_")) for one in options_of(kind))
+    return " ".join(spelled for name, spelled in names if name not in aside)
+
+
+ASIDE = ("json", "help", "output")
+"""Options that no form has: places to write to."""
 READING = "bench map set"
 COMMANDS: dict[str, CommandForm] = {
     "log": CommandForm("logs", READING, of_robots="map"),
@@ -293,7 +301,7 @@ COMMANDS: dict[str, CommandForm] = {
         FitOptions,
         of_robots="start map firmware joints friction hold_out",
         needs="start",
-        end=_fit,
+        end=_into("fit.json", "-o"),
     ),
     "report": CommandForm("fit", "sheet robot", end=_report),
     "export": CommandForm("", "method joint", ExportOptions, end=_export),
@@ -311,25 +319,16 @@ COMMANDS: dict[str, CommandForm] = {
         "", "port ids bench amplitude seconds speed zero limit", RecordWords, needs="port", end=_record
     ),
     "catalog": CommandForm(),
-    "size": CommandForm(
-        "",
-        "bench move robot log joint friction_of bus motor gear only_parts any_ratio max_mass ambient confidence"
-        " neglect by show verify",
-        SizeWords,
-        needs="bus",
-        end=_size,
-    ),
+    "size": CommandForm("", _page_options(SizeWords, "task parts"), SizeWords, needs="bus", end=_size),
     "power": CommandForm(
         "robot log",
-        "battery part fit ratio repeat ambient duty_limit",
+        _page_options(PowerWords, "robot log"),
         PowerWords,
         needs="battery",
-        end=_power,
+        end=_into("power.html", "--plot"),
     ),
 }
 """Every command that a browser may ask for."""
-ASIDE = ("json", "help", "output")
-"""Options of other packages' commands that no form has."""
 
 
 def own_forms() -> dict[str, dict[str, Any]]:

@@ -133,26 +133,26 @@ class Motors(NotebookDisplay):
 
     def findings_of(self, data: Any) -> list[Finding]:
         """What is to be said of the motors now: windings that are too hot, by joint, and their supply."""
-        return self.findings_along(np.array([float(data.time)]), [self.look(data)], 0.0)
+        return self.findings_along(np.array([float(data.time)]), [self.look(data)])
 
-    def findings_along(self, time: np.ndarray, seen: list[Any], begun: float) -> list[Finding]:
+    def findings_along(self, time: np.ndarray, seen: list[Any]) -> list[Finding]:
         """The same of a while.
 
         Args:
-            time: at which it was looked [s].
+            time: at which it was looked, from when it began [s].
             seen: what `look` gave.
-            begun: the time that counts as 0 [s].
 
         Returns:
             Findings.
         """
-        said = [] if self.shared is None else self.shared.findings(time, [one["bus"] for one in seen], begun)
+        bus = {name: np.array([one["bus"][name] for one in seen]) for name in seen[0]["bus"]}
+        said = [] if self.shared is None else self.shared.supply.findings(time, bus)
         for name in seen[0]["windings"]:
             heat, T = (
                 self.joints[name].actuator.motor.thermal,
                 np.array([one["windings"][name] for one in seen]),
             )
-            said += [] if heat is None else heat.findings(time, T, name, begun)
+            said += [] if heat is None else heat.findings(time, T, name)
         return said
 
     def _drive_inputs(self, one: Attachment, data: Any) -> dict[str, float]:

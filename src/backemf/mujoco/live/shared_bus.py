@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ...findings import Finding
 from ...physics.supply import BUS, Supply
 from .places import KEPT
 
@@ -43,17 +40,3 @@ class SharedBus(NamedTuple):
         """The bus as it was at the last step, by the names of BUS."""
         time, *bus = map(float, data.userdata[self.first : self.first + 1 + len(BUS)])
         return dict(zip(BUS, bus if time else self.supply.begin(), strict=True))
-
-    def findings(self, time: np.ndarray, seen: list[dict[str, float]], begun: float) -> list[Finding]:
-        """What is to be said of it, looked at several times.
-
-        Args:
-            time: of these [s].
-            seen: as `look` gives it.
-            begun: the time that counts as 0 [s].
-
-        Returns:
-            Findings.
-        """
-        rows = {name: np.array([one[name] for one in seen]) for name in BUS}
-        return self.supply.findings(time, rows, begun)

@@ -93,7 +93,7 @@ def simulate_joints(
 
 def _report(said: list[Finding] | None, motors: Motors, t: np.ndarray, seen: list[Any]) -> None:
     if said is not None and seen:
-        said += motors.findings_along(t[1 : len(seen) + 1], seen, float(t[0]))
+        said += motors.findings_along(t[1 : len(seen) + 1] - t[0], seen)
 
 
 def _lead(data: Any, motion: RobotMotion, led: np.ndarray, at: Any, k: int, later: float) -> None:
