@@ -366,6 +366,19 @@ def test_the_limit_is_drawn_over_the_motion_that_keeps_to_it(look):
     ]
 
 
+def test_the_coolest_gears_are_the_closed_forms(look):
+    """Least mean square of N J a + T / N, with the friction of the output in T: N^2 = rms(T) / rms(J a)."""
+    for J_load in (0.02, 0.03):
+        W, A = math.pi, math.pi / 3  # a period of 2 s
+        a2, w2, w1 = 0.5 * (A * W * W) ** 2, 0.5 * (A * W) ** 2, 2.0 / math.pi * A * W
+        T2 = J_load**2 * a2 + 0.002**2 + 2 * 0.002 * 1e-4 * w1 + 1e-4**2 * w2
+        best = math.sqrt(math.sqrt(T2) / (2e-6 * math.sqrt(a2)))
+        said = ask(look("heat", f"#bench.inertia={J_load}"), "", button=1)
+        assert float(re.search(r"says (\d+(?:\.\d+)?)", said)[1]) == pytest.approx(
+            best, rel=0.03
+        )  # led, not forced
+
+
 def test_volts_per_speed_and_per_acceleration_are_the_closed_forms(look):
     """kV = N K + R b / (N K), kA = R J / (N K), at the output and with the rotor in J."""
     N, K, R, b, J = 20.0, 0.02, 2.0, 1e-4, 5e-3 + 20.0**2 * 2e-6

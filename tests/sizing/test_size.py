@@ -16,10 +16,12 @@ from backemf.figure import Table
 from backemf.sizing import components
 from backemf.sizing.choice import Choice
 from backemf.sizing.judge import LIMITS, Judge
-from backemf.sizing.sizing_page import sizing_page
+from backemf.sizing.sizing_page import page_of
 from backemf.sizing.verification import simulate_choice
 
 from ..cli.runner import runner
+from ..robot.known import known_fit
+from ..robot.simulated import truth
 
 PICK = "pendulum mass=1.5kg length=0.3m", "trapezoid from=23deg to=100deg time=0.45s dwell=0.55s"
 GEARS = """name,kind,ratio,efficiency [%],inertia [g cm^2],peak_torque [N m],continuous_torque [N m],\
@@ -117,7 +119,7 @@ def test_choices_of_the_catalogue_and_a_table(gears):
     assert "prints no efficiency" in str(sizing)
     figure = sizing.figure()
     assert len(figure.panels) == 2
-    page = sizing_page(sizing)
+    page = page_of(sizing)
     tables = [b for s in page.sections if s.key == "choices" for b in s.blocks if isinstance(b, Table)]
     assert [one.filtered for one in tables] == [True]
 
@@ -207,7 +209,9 @@ def test_millions_of_combinations():
     g = np.exp(rng.uniform(-7.0, 0.0, k))
     gears = {"ratio": rng.uniform(3, 300, k), "efficiency": rng.uniform(0.6, 0.95, k), "inertia": 1e-6 * g}
     gears |= {"peak_torque": 40 * g, "continuous_torque": 20 * g, "input_speed": 800 + 0 * g, "mass": 0.8 * g}
-    heads = components.PartColumns([str(j) for j in range(k)], {**gears, "price": np.nan * g}, {}, [()] * k)
+    heads = components.PartColumns(
+        [str(j) for j in range(k)], {**gears, "price": np.nan * g, "wears": 0 * g}, {}, [()] * k
+    )
     judge = Judge(be.Task.of_bench(*PICK), motors, heads, 24.0, 25.0)
     m, h = np.repeat(np.arange(n, dtype=np.int32), k), np.tile(np.arange(k, dtype=np.int32), n)
     begun = time.process_time()
@@ -388,5 +392,56 @@ def test_a_robots_joint_and_its_battery(tmp_path):
     shell(*words, "--plot", tmp_path / "power.png")
     with pytest.raises(be.BackemfError, match="nothing says what moves"):
         shell(xml, log, "--battery", "voc=24V")
+    for ratio, said in (("knee=2", "no joint of the recording"), ("hinge=abc", "expected a number")):
+        with pytest.raises(be.BackemfError, match=said):
+            shell(*words, "--ratio", ratio)
     with pytest.raises(be.BackemfError, match="knee"):
         be.Task.of_robot(str(xml), str(log), "knee")
+
+
+def test_a_fit_is_a_part_and_of_a_robots_every_joint(tmp_path):
+    """Of the five columns with errors this fit has two; the others were not fitted, and have none."""
+    path = known_fit(None, [], []).write(tmp_path / "arm.json")
+    heat = "rotor_inertia", "heat"
+    task = be.Task.of_bench("pendulum mass=0.05kg length=0.1m", "sine amplitude=0.2rad period=2s")
+    how = {"parts": [str(path)], "only_parts": True, "neglect": heat, "verify": 0}
+    sizing = be.size(task, bus=12.0, **how)
+    assert {c.motor for c in sizing.choices} == {f"arm/{joint}" for joint in truth()}
+    part = sizing.choices[0].part
+    assert part.errors == {
+        "torque_constant": pytest.approx(0.05),  # as `known_fit` has it
+        "friction": pytest.approx(0.05),
+    }
+    (one,) = be.size(task, bus=12.0, motor="*/elbow*", **how).choices
+    assert one.actuator().motor == truth()["elbow"].motor
+
+
+def sampled(rate: int) -> str:
+    """One and the same sine, in more or fewer samples."""
+    rows = [(k / rate, 2.0 * math.pi * k / rate) for k in range(rate)]
+    head = "time [s],velocity [rad/s],torque [N m]\n"
+    return head + "".join(f"{t},{math.sin(x)},{0.5 * math.cos(x)}\n" for t, x in rows)
+
+
+def test_tables_of_one_motion_are_simulated_alike(tmp_path):
+    checks = []
+    for rate in (50, 100, 1000):
+        path = tmp_path / f"sine{rate}.csv"
+        path.write_text(sampled(rate))
+        (choice,) = be.size(path, bus=24.0, motor="rmd-x4-36", verify=1).choices
+        checks.append(choice.check)
+    for check in checks:
+        assert check.agrees
+        assert check.voltage[1] == pytest.approx(checks[-1].voltage[1], rel=2e-3)  # 50 samples for a sine
+        assert check.current_rms[1] == pytest.approx(checks[-1].current_rms[1], rel=2e-3)
+
+
+def test_a_motion_that_does_not_close_begins_anew():
+    """A wheel that is brought up to speed: stopping it within a step would take a hundred times the
+    voltage."""
+    wheel = be.Task.of_bench("flywheel inertia=1e-4kg*m^2", "spin-up speed=100rad/s time=1s hold=1s")
+    assert "begins anew" in wheel.summary()
+    assert "begins anew" not in be.Task.of_bench(*PICK).summary()
+    (choice,) = be.size(wheel, bus=24.0, motor="maxon-re-40-24v", verify=1).choices
+    assert choice.check.agrees
+    assert choice.check.at_limit == 0.0

@@ -186,10 +186,12 @@ class PartsTable:
             self._add(Datasheet.parse("\n".join(lines), where), name)
         except BackemfError as error:
             raise InvalidValue(str(error) if where in str(error) else f"{where}: {error}") from None
-        if price is not None:
-            self.prices[name] = si(price, "1", f"price in {where}")
-        if most is not None:
-            self.top_speeds[name] = si(most, "rad/s", f"speed_limit in {where}")
+        rows = (("price", price, "price", self.prices), ("speed_limit", most, "input_speed", self.top_speeds))
+        for entry, text, like, kept in (("mass", given.get("mass"), "mass", {}), *rows):
+            if text is not None:
+                meta = _FIELDS[like].metadata
+                kept[name] = si(text, meta["unit"], f"{entry} in {where}")
+                check_range(f"{where}: {entry} of {name}", kept[name], meta)
 
     def _add(self, sheet: Datasheet, name: str) -> None:
         if name in self.sheets:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidValue
-from ..physics.actuator import Actuator, inertias
+from ..physics.actuator import Actuator, inertias, signals, winding_temperature
 from ..physics.bench import Recorded
 from ..physics.maths import Scalar, floor, where
 from ..physics.quantity import present
@@ -31,6 +31,8 @@ LONG_DELAY = (
 """What every host says where commands would be under way for longer than it remembers them: the delay [s],
 the commands of its line with the newest, the step [s], the longest delay [s], and what else helps. It is a
 format in C and in Python alike."""
+AMPLE = 1e6
+"""A supply at which no drive is at its limit [V]."""
 ANEW = "to attach anew at this timestep"
 
 
@@ -182,6 +184,34 @@ class LiveSystem(HostedSystem):
             targets = (*targets, "supply")
         known = hosted_system(self.actuator, targets, switched="disabled" in self.inputs)
         return known.step(p, s, tuple(given[name] for name in known.inputs), h)
+
+    def demand(self, p: Row, s: Row, u: Row) -> Results:
+        """What its motors together ask of a supply that they share with others.
+
+        Args:
+            p: parameters, in order.
+            s: states, in order.
+            u: inputs, in order.
+
+        Returns:
+            What `physics.supply` calls DEMAND.
+        """
+        actuator, _ = self.with_parameters(p)
+        drive, motor, n = actuator.drive, actuator.motor, actuator.gearbox.n_motors
+        state, asked, by_duty = (
+            dict(zip(self.states, s, strict=True)),
+            self.input_values(u),
+            drive.duty_per_count,
+        )
+        given = {**asked, "supply": present(drive.supply) if by_duty else AMPLE}
+        given |= {"enabled": 1.0 - asked["disabled"]} if "disabled" in asked else {}
+        told, T = signals(actuator, state, given), winding_temperature(actuator, state)
+        R = motor.resistance_at(T) / n
+        E = motor.back_emf_at(T) * actuator.gearbox.rotor_speed(state["velocity"])
+        v, i = told["voltage"], n * told["current"]
+        duty, limit = (v / present(drive.supply), 0.0) if by_duty else (0.0, drive.duty_limit or 1.0)
+        v = v if motor.has_current_state else where(i == 0.0, 0.0, R * i + E)
+        return v, i, E, R, duty, limit, 0.0, 0.0
 
 
 def live_system(actuator: Actuator, *, switched: bool = False, shared: bool = False) -> LiveSystem:

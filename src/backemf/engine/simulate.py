@@ -195,7 +195,7 @@ def _findings(states: np.ndarray, change: float | None, tolerance: float) -> tup
 
 def _too_hot(actuator: Actuator, times: np.ndarray, shown: Mapping[str, Any]) -> list[Finding]:
     heat = actuator.motor.thermal
-    return [] if heat is None else heat.findings(times, shown["winding_temperature"])
+    return [] if heat is None else heat.findings(times - times[0], shown["winding_temperature"])
 
 
 Run = Callable[[int, bool], tuple[np.ndarray, np.ndarray | None]]

@@ -263,7 +263,8 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
     motion, log = recording.motion, recording.log
     stretch = fit.stretch if _has_positions(given) else 0.0
     how: dict[str, Any] = {"delays": fit.delays, "ground": robot.ground, "motion": motion}
-    q = simulate_joints(robot, fit.actuators, log, restarts=restarts_every(motion.time, stretch), **how)
+    how["restarts"], said = restarts_every(motion.time, stretch), list[Finding]()
+    q = simulate_joints(robot, fit.actuators, log, said=said, **how)
     named = [j for j in fit.joints if j in log.joints and "position_target" in log.joints[j]]
     made = PredictedMotion(
         log=given,
@@ -277,11 +278,12 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
         fit=fit,
         recording=recording,
         stretch=stretch,
+        findings=tuple(said),
     )
     if made.role == "training" or not np.isfinite(q).all():
         return made
     asked = _recording_along(made).demands(robot, made.joints)
-    return replace(made, findings=tuple(of_prediction(fit, log.name, asked)))
+    return replace(made, findings=(*said, *of_prediction(fit, log.name, asked)))
 
 
 def variation_in(fit: Fit) -> Variation:

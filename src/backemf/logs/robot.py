@@ -115,7 +115,7 @@ class Robot(NotebookDisplay, store.Noun):
     """Joints of the model that cannot be identified, and why."""
     findings: tuple[Finding, ...] = ()
     supply: Supply | None = None
-    """What all its motors draw on together, for `be.power`."""
+    """What all its motors draw on together, in `be.power` and wherever its joints are simulated."""
     coupling: Coupling | None = None
     """Of recordings made at motors that each move several joints; logs that name it are of the joints."""
 

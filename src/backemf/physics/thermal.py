@@ -77,7 +77,7 @@ class Heat(Part):
         """What is to be said of a winding that was followed: when it became too hot.
 
         Args:
-            time: of samples [s].
+            time: of samples, from when it began [s].
             winding: its temperature at them [degC].
             name: of the joint, where there are several.
 
@@ -90,10 +90,11 @@ class Heat(Part):
             return []
         k, most = int(above[0]), float(np.nanmax(winding))
         before = max(k - 1, 0)
-        at = float(np.interp(limit, winding[[before, k]], time[[before, k]])) - float(time[0])
+        at = float(np.interp(limit, winding[[before, k]], time[[before, k]]))
+        since = f"from {at:.3g} s on and reaches" if len(time) > 1 else f"at {at:.3g} s, at"
         text = (
-            f"the winding{f' of {name}' if name else ''} is above its limit of {limit:.4g} degC from"
-            f" {at:.3g} s on and reaches {most:.4g} degC."
+            f"the winding{f' of {name}' if name else ''} is above its limit of {limit:.4g} degC {since}"
+            f" {most:.4g} degC."
         )
         remedy = "ask for less torque or for shorter, cool it, or take a stronger part: backemf size"
         return [finding("too_hot", text, remedy, limit=limit, time=at, most=most)]

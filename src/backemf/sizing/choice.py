@@ -17,7 +17,7 @@ from ..physics.actuator import Actuator
 from ..physics.steady import ideal_speed, net_torque
 from ..tables import NotebookDisplay, Overview, number, table
 from .components import MotorPart, with_gears
-from .judge import LIMITS
+from .judge import LIMITS, PRINTED_AT
 from .size_options import NEGLECTED
 from .task import Task
 
@@ -87,6 +87,11 @@ class Choice:
             if self.errors[name] > 0 and math.isfinite(use)
         }
 
+    def cell(self, name: str, open_: str = "?") -> str:
+        """One of its numbers as a table has it."""
+        value = self.numbers[name]
+        return number(value, 3) if math.isfinite(value) else open_
+
     def actuator(self) -> Actuator:
         """It as an actuator on the bus: for `simulate`, `export`, `attach`."""
         return with_gears(self.part, self.gears, self.bus)
@@ -113,7 +118,7 @@ class Sizing(NotebookDisplay):
     further: tuple[Choice, ...]
     """Those behind them, for pages."""
     pareto: tuple[Choice, ...]
-    """Those of the feasible that none beats in mass and in loss."""
+    """Those of the feasible that none beats in mass and in loss, or in price and in loss."""
     n_combinations: int
     n_feasible: int
     killed: Mapping[str, int]
@@ -122,8 +127,8 @@ class Sizing(NotebookDisplay):
     not_judged: Mapping[str, tuple[str, ...]]
     """By part, what it does not print."""
     findings: tuple[Finding, ...]
-    cloud: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
-    """(mass, loss) of the feasible ones, thinned out."""
+    cloud: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    """(mass, loss, price) of the feasible ones, thinned out."""
 
     @property
     def best(self) -> Choice:
@@ -152,11 +157,7 @@ class Sizing(NotebookDisplay):
         return f"{choice_name(one)} comes nearest, at {share}{'; ' + why if why else ''}"
 
     def overview(self) -> Overview:
-        head = ("motor", "gearhead", "N", "kg", "loss [W]", "W", *HEADS, "binds")
-        rows = [
-            (c.motor, c.gearhead or "-", *_main(c), *(_percent(c, n) for n in LIMITS), c.binding)
-            for c in self.choices
-        ]
+        head, rows = _cells(self.choices, range(len(LIMITS)))
         return Overview(self.headline(), head, rows, self.findings)
 
     def headline(self) -> str:
@@ -168,7 +169,7 @@ class Sizing(NotebookDisplay):
     def __str__(self) -> str:
         parts = [self.headline()]
         if self.choices:
-            parts.append(f"{choice_table(self.choices)}\n{legend(self.choices)}")
+            parts.append(f"{choice_table(self.choices)}\n{legend(self.choices, self.ambient)}")
         sure = [f"  {choice_name(c)}: {words}" for c in self.choices[:3] if (words := error_words(c))]
         if sure:
             parts.append("How sure, by the errors of the parts' numbers:\n" + "\n".join(sure))
@@ -219,15 +220,11 @@ def error_words(c: Choice) -> str:
     return f"{c.binding} {use:.0f} +- {100 * error:.2g} %, {exceeded}"
 
 
-def _main(c: Choice) -> tuple[Any, ...]:
-    n = c.numbers
-    return tuple(number(n[name], 3) if math.isfinite(n[name]) else "?" for name in NUMBERS)
+NUMBERS = ("ratio", "mass", "loss", "drawn_without_regeneration", "price")
 
 
-NUMBERS = ("ratio", "mass", "loss", "drawn_without_regeneration")
-
-
-def _percent(c: Choice, limit: str) -> str:
+def percent(c: Choice, limit: str) -> str:
+    """The use of a limit, with a mark where it binds."""
     use = c.uses[limit]
     if math.isnan(use):
         return "?"
@@ -237,12 +234,19 @@ def _percent(c: Choice, limit: str) -> str:
 
 def choice_table(choices: Sequence[Choice]) -> str:
     """Choices with the use of each limit in per cent; columns in which nothing is limited are left out."""
-    used = used_limits(choices)
-    head = ("motor", "gearhead", "N", "kg", "loss", "W", *(HEADS[k] for k in used))
-    rows = [(c.motor, c.gearhead or "-", *_main(c), *(_percent(c, LIMITS[k]) for k in used)) for c in choices]
-    if all(c.gears is None for c in choices):
-        head, rows = (head[0], *head[2:]), [(r[0], *r[2:]) for r in rows]
-    return table(rows, head, drop=("W",))
+    head, rows = _cells(choices, used_limits(choices))
+    return table(rows, head, drop=("W", *HEADS[1:5]))
+
+
+def _cells(choices: Sequence[Choice], used: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """Titles and rows; without the columns of gearheads and prices where there are none."""
+    head = ["motor", "gearhead", "N", "kg", "loss", "W", "price", *(HEADS[k] for k in used)]
+    rows = [
+        [c.motor, c.gearhead or "-", *map(c.cell, NUMBERS), *(percent(c, LIMITS[k]) for k in used)]
+        for c in choices
+    ]
+    kept = [j for j in range(len(head)) if j not in (1, 6) or any(row[j] not in "-?" for row in rows)]
+    return [head[j] for j in kept], [[row[j] for j in kept] for row in rows]
 
 
 def used_limits(choices: Sequence[Choice]) -> list[int]:
@@ -250,8 +254,8 @@ def used_limits(choices: Sequence[Choice]) -> list[int]:
     return [k for k, n in enumerate(LIMITS) if any(c.uses[n] > 0.0 for c in choices)]
 
 
-def legend(choices: Sequence[Choice]) -> str:
-    """What the columns are, and which limits nobody printed."""
+def legend(choices: Sequence[Choice], ambient: float) -> str:
+    """What the columns are, which limits nobody printed, and which hold in other surroundings [degC]."""
     used = used_limits(choices)
     words = [f"{HEADS[k]} {LIMITS[k]}" for k in used if HEADS[k] != LIMITS[k]]
     open_ = [n for n in LIMITS if any(math.isnan(c.uses[n]) for c in choices)]
@@ -260,6 +264,12 @@ def legend(choices: Sequence[Choice]) -> str:
         " nothing back, are means in watts."
     )
     some = f" Not printed by some of them, and not judged there: {', '.join(open_)}." if open_ else ""
+    cool = [c.motor for c in choices if math.isnan(c.part.numbers.get("max_temperature", math.nan))]
+    if ambient > PRINTED_AT and cool:
+        some += (
+            f" Currents for ever are printed for {PRINTED_AT:g} degC; {cool[0]} and all that print no largest"
+            " temperature stand less of them here, and nobody says how much."
+        )
     return text + some
 
 
@@ -301,26 +311,31 @@ def not_judged_words(gaps: Mapping[str, tuple[str, ...]], most: int = 6) -> str:
 
 
 def _panels(sizing: Sizing) -> list[Panel]:
-    front, lines = sorted(sizing.pareto, key=lambda c: c.numbers["mass"]), []
-    if len(sizing.cloud):
-        lines.append(
-            Curve(x=sizing.cloud[:, 0], y=sizing.cloud[:, 1], label="feasible", style="points", color=5)
-        )
-    marks = []
-    if front:
-        x, y = ([c.numbers[name] for c in front] for name in ("mass", "loss"))
-        lines.append(Curve(x=x, y=y, label="none is lighter and loses less", style="solid", color=0))
-        lines.append(Curve(x=x, y=y, style="points", color=0))
-        marks = [
-            Mark(x=c.numbers["mass"], y=c.numbers["loss"], text=choice_name(c)) for c in (front[0], front[-1])
-        ]
-        marks = marks[: 1 if len(front) == 1 else 2]
-    heads: Any = {"x_label": "mass [kg]", "y_label": "loss [W]"}
-    panels = [Panel(lines=lines, marks=marks, legend_above=True, **heads)]
+    costs = {"mass": ("mass [kg]", 0, "lighter"), "price": ("price", 2, "cheaper")}
+    panels = [_front(sizing, name, *row) for name, row in costs.items()]
+    panels = [panels[0], *(panel for panel in panels[1:] if panel.lines)]
     shown = sizing.choices[0] if sizing.choices else sizing.nearest
     if shown is not None:
         panels.append(_plane(sizing.task, shown))
     return panels
+
+
+def _front(sizing: Sizing, cost: str, label: str, column: int, less: str) -> Panel:
+    """Mass or price against loss: all that is feasible, and what none beats in both."""
+    lines, marks, front = list[Curve](), list[Mark](), list[Choice]()
+    points = sizing.cloud[np.isfinite(sizing.cloud[:, column])]
+    if len(points):
+        lines.append(Curve(x=points[:, column], y=points[:, 1], label="feasible", style="points", color=5))
+    known = [c for c in sizing.pareto if math.isfinite(c.numbers[cost])]
+    for c in sorted(known, key=lambda c: (c.numbers[cost], c.numbers["loss"])):
+        front += [c] if not front or c.numbers["loss"] < front[-1].numbers["loss"] else []
+    if front:
+        x, y = ([c.numbers[name] for c in front] for name in (cost, "loss"))
+        lines.append(Curve(x=x, y=y, label=f"none is {less} and loses less", style="solid", color=0))
+        lines.append(Curve(x=x, y=y, style="points", color=0))
+        ends = [front[0], *front[1:][-1:]]
+        marks = [Mark(x=c.numbers[cost], y=c.numbers["loss"], text=choice_name(c)) for c in ends]
+    return Panel(lines=lines, marks=marks, legend_above=True, x_label=label, y_label="loss [W]")
 
 
 def _plane(task: Task, c: Choice) -> Panel:

@@ -32,6 +32,8 @@ MOTOR_COLUMNS = (
 GEAR_COLUMNS = (
     *("ratio", "efficiency", "inertia", "peak_torque", "continuous_torque", "input_speed", "mass", "price"),
 )
+WEARING = ("strain", "harmonic")
+"""Sorts of gears whose torque for ever is a cubic mean over the turns."""
 UNCERTAIN = ("resistance", "torque_constant", "rotor_inertia", "friction", "efficiency")
 """Columns whose errors count."""
 DRAGS = ("coulomb", "static", "viscous", "viscous_quadratic", "viscous_cubic")
@@ -90,6 +92,7 @@ def gear_columns(gears: Sequence[Gearhead]) -> PartColumns:
     none |= dict.fromkeys(("peak_torque", "continuous_torque", "input_speed"), math.inf)
     rows = [none, *({c: v if (v := getattr(g, c)) is not None else nan for c in GEAR_COLUMNS} for g in gears)]
     values = {c: np.array([row[c] for row in rows], float) for c in GEAR_COLUMNS}
+    values["wears"] = np.array([0.0, *(g.sort.lower().startswith(WEARING) for g in gears)], float)
     return PartColumns(["", *(g.name for g in gears)], values, {}, [(), *(tuple(gaps_of(g)) for g in gears)])
 
 
@@ -167,7 +170,7 @@ def of_actuator(name: str, actuator: Actuator, **more: Any) -> MotorPart:
         lasting, most = limits.continuous_current, limits.largest_current
         numbers |= {} if lasting is None else {"continuous_current": lasting}
         numbers |= {} if most is None else {"peak_current": most}
-    missing = ["motor.rotor_inertia"] if not actuator.motor.rotor_inertia else []
+    missing = ["rotor_inertia"] if not actuator.motor.rotor_inertia else []
     missing += _heat_gap(numbers)
     given = {"numbers": numbers, "errors": {}, "missing": tuple(missing), "make": lambda: actuator}
     return MotorPart(name=name, **{**given, **more})
@@ -299,7 +302,7 @@ def read_parts(paths: Sequence[Path | str]) -> tuple[list[MotorPart], list[Gearh
             more, heads, said = read_mgdb(path)
             motors, gears, notes = [*motors, *more], [*gears, *heads], [*notes, *said]
         elif path.suffix.lower() == ".json":
-            motors.append(_of_file(path))
+            motors += _of_file(path)
         elif path.is_file():
             table.read(path)
         else:
@@ -311,16 +314,22 @@ def read_parts(paths: Sequence[Path | str]) -> tuple[list[MotorPart], list[Gearh
     return motors, [*gears, *table.gearheads], notes
 
 
-def _of_file(path: Path) -> MotorPart:
-    """A stored fit with its errors, or a stored actuator."""
+def _of_file(path: Path) -> list[MotorPart]:
+    """A stored fit with its errors, each joint of a robot's as NAME/JOINT; or a stored actuator."""
     try:
         fit = Fit.read(path)
     except BackemfError:
-        return of_actuator(path.stem, Actuator.read(path))
+        return [of_actuator(path.stem, Actuator.read(path))]
+    fits = {f"{path.stem}/{joint}": one for joint, one in fit.joints.items()} or {path.stem: fit}
+    return [of_actuator(name, one.actuator, errors=_fit_errors(one)) for name, one in fits.items()]
+
+
+def _fit_errors(fit: Fit) -> dict[str, float]:
+    """Relative errors of the columns that were fitted."""
     paths = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia", "friction.coulomb")
     paths = (*paths, "gearbox.efficiency")
-    errors = {n: e for n, p in zip(UNCERTAIN, paths, strict=True) if (e := fit.relative_error(p)) is not None}
-    return of_actuator(path.stem, fit.actuator, errors=errors)
+    found = {n: fit.relative_error(p) for n, p in zip(UNCERTAIN, paths, strict=True) if p in fit.parameters}
+    return {name: error for name, error in found.items() if error is not None}
 
 
 def plain_motor(numbers: Mapping[str, float], heat: Heat | None) -> Actuator:

@@ -25,6 +25,8 @@ ROOM = 2_000_000
 """Numbers of one table of peaks or stretches."""
 HOTTEST = 155.0
 """Winding that a voltage is counted at where nobody says how warm it may be [degC]."""
+PRINTED_AT = 25.0
+"""Surroundings for which makers print what may flow for ever [degC]."""
 MOST_NEAR = 500
 """Combinations among which the nearest miss is looked for."""
 Rows = Mapping[str, np.ndarray]
@@ -165,7 +167,7 @@ class Judge:
         uses = {
             "gear speed": gears["ratio"] * task.top_speed / gears["input_speed"],
             "gear peak torque": task.peak_torque / gears["peak_torque"],
-            "gear torque": task.rms_torque / gears["continuous_torque"],
+            "gear torque": np.where(gears["wears"] > 0, *task.lasting_torques) / gears["continuous_torque"],
         }
         mass = np.zeros(len(m))
         if np.isfinite(self.max_mass):
@@ -191,8 +193,12 @@ class Judge:
         square = np.maximum(square, 0.0)
         iron = motors["iron_loss"] * r.N**2 * self.task.moments[2]
         T = self._heat(motors).steady(square, iron)
+        room = np.maximum(motors["max_temperature"] - np.array([[self.ambient], [PRINTED_AT]]), 1e-9)
+        fades = np.where(
+            np.isnan(room[0]), 1.0, np.sqrt(room[0] / room[1])
+        )  # heat goes with the current's square
         uses = {
-            "continuous current": np.sqrt(square) / motors["continuous_current"],
+            "continuous current": np.sqrt(square) / (fades * motors["continuous_current"]),
             "temperature": self._warm_share(T, motors),
         }
         return uses, {"square": square, "mean temperature": T}

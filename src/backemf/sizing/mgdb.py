@@ -38,17 +38,16 @@ def read_mgdb(folder: Path) -> tuple[list[MotorPart], list[Gearhead], list[str]]
                 fits.setdefault(head.strip(), []).append(motor.strip())
     for row in _rows(folder, "*_motors.csv"):
         why = _contradiction(row)
-        if why:
-            bad[why] += 1
-        else:
-            motors.append(_motor(row))
+        bad[why] += 1
+        motors += [] if why else [_motor(row)]
     starred = {key[:-1]: names for key, names in fits.items() if key.endswith("*")}
     for row in _rows(folder, "*_gearboxes.csv"):
         key = row["key"]
         mine = [*fits.get(key, ()), *(n for s, names in starred.items() if key.startswith(s) for n in names)]
-        if mine and _number(row, "ratio") > 0:
-            gears.append(_gearhead(row, tuple(mine)))
-    notes = [f"{n} rows of {folder.name} left out: {why}" for why, n in bad.items()]
+        why = _gear_contradiction(row, mine)
+        bad[why] += 1
+        gears += [] if why else [_gearhead(row, tuple(mine))]
+    notes = [f"{n} rows of {folder.name} left out: {why}" for why, n in bad.items() if why]
     return motors, gears, notes
 
 
@@ -67,14 +66,25 @@ def _number(row: Mapping[str, str], name: str) -> float:
 
 def _contradiction(row: Mapping[str, str]) -> str:
     """What of a row cannot be."""
-    V, K, R, w, i_0 = (_number(row, n) for n in ("V", "k_t", "R", "omega_nl", "I_nl"))
+    names = ("V", "k_t", "R", "omega_nl", "I_nl", "I_nom", "max_int_torque")
+    V, K, R, w, i_0, lasting, most = (_number(row, n) for n in names)
     if not (K > 0 and R > 0):
         return "no resistance or torque constant"
     if i_0 < 0:
         return "a negative no-load current"
+    if most < K * lasting < math.inf:
+        return "less torque for a moment than for ever"
     if w > 0 and abs(V - K * w - R * (i_0 if i_0 > 0 else 0.0)) > OFF * V:
         return "the no-load speed is far from what voltage and torque constant give"
     return ""
+
+
+def _gear_contradiction(row: Mapping[str, str], fits: list[str]) -> str:
+    """The same of a gearbox, and whether nothing is said to fit it."""
+    ratio, most, lasting = (_number(row, name) for name in ("ratio", "max_int_torque", "max_cont_torque"))
+    if not ratio > 0 or most < lasting:
+        return "a gearbox without a ratio, or with less torque for a moment than for ever"
+    return "" if fits else "a gearbox that no motor is said to fit"
 
 
 def _motor(row: Mapping[str, str]) -> MotorPart:

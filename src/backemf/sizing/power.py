@@ -11,14 +11,15 @@ from typing import Any
 from ..datasheets import parts
 from ..errors import InvalidValue, MissingValue
 from ..logs.log import Log
-from ..logs.read import read
 from ..logs.robot import Robot
-from ..options import Options, option, options, takes
+from ..options import Options, option, option_of, options, takes
 from ..physics.actuator import Actuator
 from ..physics.supply import Supply
 from ..results.fit_result import Fit
+from ..units import si
 from .robot_power import PowerRun, load_of, run_on_supply, supply_of
-from .size_options import parse_list
+from .size_options import SizeOptions, parse_list
+from .task import robot_and_recording
 
 
 def parse_supply(text: str | None) -> Supply | None:
@@ -49,7 +50,7 @@ class PowerOptions(Options):
         parse=parse_list,
     )
     repeat: int = option(default=1, help="How often the motion is done; the last time is shown.", least=1)
-    ambient: float = option(default=25.0, help="Temperature of the surroundings [degC].", unit="degC")
+    ambient: float = option_of(SizeOptions, "ambient")
     duty_limit: float = option(default=1.0, help="Largest duty of the drives.", unit="1", least=0.01)
 
 
@@ -67,23 +68,17 @@ def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOp
     Raises:
         BackemfError: a joint has no part, or is not in the recording.
     """
-    match robot:
-        case Robot():
-            owner = robot
-        case _:
-            owner = Robot.read(robot)
-    match log:
-        case Log():
-            recording = log
-        case _:
-            recording = read(log, bench=owner)[0]
+    owner, recording = robot_and_recording(robot, log)
     battery = options.battery or owner.supply
     if battery is None:
         raise MissingValue("nothing says what feeds the joints; expected a battery: voc=24V r=80mohm")
     actuators = _actuators(owner, recording, options)
     load = load_of(owner, recording, [*actuators])
     how = {"ambient": options.ambient, "repeat": options.repeat, "limit": options.duty_limit}
-    return run_on_supply(owner.name, actuators, load, battery, **how)
+    run = run_on_supply(owner.name, actuators, load, battery, **how)
+    return replace(
+        run, left_out=tuple(n for n in owner.names if n in recording.joints and n not in actuators)
+    )
 
 
 power = takes(PowerOptions)(run_power)
@@ -96,13 +91,25 @@ def _actuators(robot: Robot, log: Log, options: PowerOptions) -> dict[str, Actua
         which = "a fit and parts are given" if given else "nothing says what moves the joints"
         raise MissingValue(f"{which}; expected part='go-m8010-6', or a fit of the robot")
     recorded = [name for name in robot.names if name in log.joints]
+    ratios = {p: si(text, "1", f"--ratio {p}=") for p, text in _words(options.ratio, "ratio").items()}
+    _check_patterns(recorded, given, ratios)
     by_joint = Fit.read(options.fit).actuators if options.fit is not None else _of_parts(recorded, given)
     found = {name: by_joint[name] for name in recorded if name in by_joint}
     if not found:
         there = ", ".join(recorded) or "none of them"
         raise MissingValue(f"no joint of {robot.name} has an actuator; its recording has: {there}")
-    ratios = {pattern: float(text) for pattern, text in _words(options.ratio, "ratio").items()}
     return {name: _behind(actuator, _of(name, ratios)) for name, actuator in found.items()}
+
+
+def _check_patterns(joints: Sequence[str], given: Mapping[str, str], ratios: Mapping[str, float]) -> None:
+    """Refuse words for joints that are not there, and gears that are none."""
+    for name, rows in (("part", given), ("ratio", ratios)):
+        for pattern in rows:
+            if not any(_of(joint, {pattern: True}) for joint in joints):
+                there = ", ".join(joints) or "none"
+                raise InvalidValue(f"{name} is for {pattern!r}, which is no joint of the recording: {there}")
+    if bad := [f"{pattern}={N:g}" for pattern, N in ratios.items() if not N > 0]:
+        raise InvalidValue(f"ratio is {bad[0]}; expected more than 0")
 
 
 def _of_parts(joints: Sequence[str], given: Mapping[str, str]) -> dict[str, Actuator]:

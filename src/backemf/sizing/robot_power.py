@@ -4,8 +4,8 @@ winding is too hot."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,12 @@ from ..figure import Curve, Figure, over_time
 from ..findings import Finding, finding
 from ..physics.actuator import Actuator
 from ..physics.duty import JointSamples, torque_series
-from ..physics.supply import BusDemand, Supply, bus_power, held_share, solve_bus, voltage_after
+from ..physics.motor import Motor
+from ..physics.quantity import present
+from ..physics.supply import BUS, Supply, feed_joints, open_voltage
 from ..signal.words import si, words
 from ..tables import NotebookDisplay, Overview, number, table
+from .choice import not_judged_words
 from .components import numbers_of
 from .judge import reduction
 
@@ -86,38 +89,56 @@ class PowerRun(NotebookDisplay):
     supply: Supply
     time: np.ndarray
     voltage: np.ndarray
-    """Of the bus [V]; NaN where it collapsed."""
+    """Of the bus [V]."""
     current: np.ndarray
     """Out of the supply [A]."""
+    sag: np.ndarray
+    """What is missing of the open circuit's voltage at the charge that is left [V]."""
     joints: tuple[JointPower, ...]
     energy: Mapping[str, float]
     """[J]: source = internal + auxiliary + brake + pumped + copper + what the rotors get."""
     findings: tuple[Finding, ...]
     temperatures: Mapping[str, np.ndarray] = field(default_factory=dict)
-
-    @property
-    def sag(self) -> np.ndarray:
-        """What is missing of the open circuit's voltage [V]."""
-        return self.supply.voltage - self.voltage
+    not_judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By joint, what its part does not print: it counts as none, or "?" stands there."""
+    left_out: tuple[str, ...] = ()
+    """Joints of the recording that nothing was given for; they draw nothing."""
 
     @property
     def runtime(self) -> float | None:
         """Until the supply is empty, if this goes on [s]; None without a capacity."""
-        mean = float(np.nanmean(self.current))
+        mean = float(np.mean(self.current))
         if self.supply.capacity is None:
             return None
         return self.supply.charge * self.supply.capacity / mean if mean > 0 else math.inf
 
     def overview(self) -> Overview:
-        head = ("joint", "I RMS [A]", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after [s]")
-        rows = [tuple("?" if x is None else x for x in joint) for joint in self.joints]
-        return Overview(self.headline(), head, rows, self.findings)
+        return Overview(self.headline(), *self.cells(), self.findings)
+
+    def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Titles and rows of its joints."""
+        head = ("joint", "A RMS", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after")
+        hot = ("?" if j.hottest is None else number(j.hottest, 3) for j in self.joints)
+        rows = (
+            (j.name, *(number(x, 3) for x in j[1:4]), T, _duration(j.seconds_to_limit))
+            for j, T in zip(self.joints, hot, strict=True)
+        )
+        return head, [*rows]
+
+    def notes(self) -> list[str]:
+        """Energy, how long the supply lasts, and what was not looked at."""
+        book = ", ".join(f"{name} {number(x, 3)} J" for name, x in self.energy.items() if abs(x) > 0)
+        lines, last = [f"Energy: {book}."], self.runtime
+        lines += [] if last is None else [f"The supply lasts {_duration(last)} at this."]
+        if self.left_out:
+            lines.append(f"Nothing moves {', '.join(self.left_out)}: left out, as if they drew nothing.")
+        return [*lines, *(not_judged_words(self.not_judged).splitlines() if self.not_judged else ())]
 
     def headline(self) -> str:
         """The bus in a sentence."""
         sag, I, seconds = self.sag, self.current, float(self.time[-1] - self.time[0])
-        mean, least, most = (number(float(of(I)), 3) for of in (np.nanmean, np.nanmin, np.nanmax))
-        usual, deepest = (float(of(sag)) for of in (np.nanmean, np.nanmax))
+        mean, least, most = (number(float(of(I)), 3) for of in (np.mean, np.min, np.max))
+        usual, deepest = (float(of(sag)) for of in (np.mean, np.max))
         return (
             f"{self.name}, {number(seconds, 3)} s: {mean} A from the supply, {least} to {most}; sag"
             f" {number(usual, 3)} V, at most {number(deepest, 3)} V"
@@ -125,15 +146,8 @@ class PowerRun(NotebookDisplay):
         )
 
     def __str__(self) -> str:
-        rows = [
-            (j.name, number(j.current_rms, 3), number(j.copper, 3), number(j.missing, 3), _heat(j), _limit(j))
-            for j in self.joints
-        ]
-        head = ("joint", "A RMS", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after")
-        book = ", ".join(f"{name} {number(x, 3)} J" for name, x in self.energy.items() if abs(x) > 0)
-        last = self.runtime
-        lasts = "" if last is None else f"\nThe supply lasts {_duration(last)} at this."
-        return f"{self.headline()}\n\n{table(rows, head)}\n\nEnergy: {book}.{lasts}"
+        head, rows = self.cells()
+        return "\n\n".join([self.headline(), table(rows, head), "\n".join(self.notes())])
 
     def figure(self) -> Figure:
         """Voltage and current of the bus, and the windings, over time."""
@@ -151,27 +165,19 @@ class PowerRun(NotebookDisplay):
     def to_dict(self) -> dict[str, Any]:
         """As `--json` has it."""
         bus = {"voltage": self.voltage, "current": self.current, "sag": self.sag}
-        ends = {
-            n: {"mean": np.nanmean(x), "least": np.nanmin(x), "most": np.nanmax(x)} for n, x in bus.items()
-        }
+        ends = {n: {"mean": np.mean(x), "least": np.min(x), "most": np.max(x)} for n, x in bus.items()}
         return {
             **{"bus": ends, "energy": dict(self.energy), "runtime": self.runtime},
             "joints": [joint._asdict() for joint in self.joints],
+            "left_out": self.left_out,
+            "not_judged": [{"part": name, "missing": list(m)} for name, m in self.not_judged.items()],
             "findings": self.findings,
         }
 
 
-def _heat(j: JointPower) -> str:
-    return "?" if j.hottest is None else number(j.hottest, 3)
-
-
-def _limit(j: JointPower) -> str:
-    return "?" if j.seconds_to_limit is None else _duration(j.seconds_to_limit)
-
-
-def _duration(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "never"
+def _duration(seconds: float | None) -> str:
+    if seconds is None or not math.isfinite(seconds):
+        return "?" if seconds is None else "never"
     return f"{number(seconds, 3)} s" if seconds < 120 else f"{number(seconds / 60.0, 3)} min"
 
 
@@ -208,197 +214,151 @@ def run_on_supply(
     Returns:
         The bus, every joint and the energy; `supply_collapses` is a finding.
     """
-    n_steps, columns = len(load.time), _Columns([*actuators.values()], load, ambient)
-    book, state = _Book(supply, n_steps), columns
+    n_steps, state = len(load.time), _Columns([*actuators.values()], load, ambient, supply.voltage, limit)
     h = np.append(np.diff(load.time), load.time[-1] - load.time[-2])
-    missing, squares = np.zeros_like(load.torque), np.zeros_like(load.torque)
-    T = np.zeros_like(load.torque)
-    for _ in range(repeat):
+    s, bus, elapsed, period = supply.numbers, supply.begin(), 0.0, float(h.sum())
+    book, currents, R = np.empty((n_steps, len(BUS))), np.empty_like(load.torque), np.empty_like(load.torque)
+    T, energy, hot = np.empty_like(load.torque), dict[str, float](), dict[int, tuple[Any, Any]]()
+    for turn in range(repeat):
         for k in range(n_steps):
-            d = state.demand(k, limit)
-            i = book.step(k, d, float(h[k]))
-            missing[k] = state.output_torque * (state.asked[k] - i)
-            squares[k] = i * i
-            T[k] = state.warm(i, float(h[k]), k)
-    joints = tuple(
-        state.joint(j, joint, squares[:, j], missing[:, j], T[-1, j], h) for j, joint in enumerate(actuators)
-    )
-    known = {joint: T[:, j] for j, joint in enumerate(actuators) if state.has_heat[j]}
-    findings = [
-        *book.findings(load.time),
-        *_missing_findings(joints, load),
-        *_hot_findings(actuators, load, T),
-    ]
+            joints, R[k] = state.demand(k), state.R
+            share = feed_joints(s, elapsed, float(h[k]), bus, joints)
+            book[k], elapsed = bus, float(h[k])
+            currents[k] = [share * one[6] for one in joints]
+            T[k] = state.warm(currents[k], elapsed, k)
+        _add_energy(energy, s, h, book, R * currents**2, state.E * currents)
+        for j in np.flatnonzero(np.max(T, axis=0) > state.n["max_temperature"]):
+            hot.setdefault(int(j), (load.time - load.time[0] + turn * period, T[:, j].copy()))
+    missing = state.output_torque * (state.asked - currents)
+    joints = tuple(state.joint(j, name, currents, missing, T[-1], h) for j, name in enumerate(actuators))
+    fed = dict(zip(BUS, book.T, strict=True))
+    findings = [*supply.findings(load.time - load.time[0], fed), *_missing_findings(joints, load)]
+    for j, (t, winding) in hot.items():  # from cold, through the turn that was too much, to the end
+        rows = ([0.0, *t, t[-1] + period], [ambient, *winding, T[-1, j]])
+        findings += present(state.motors[j].thermal).findings(*map(np.array, rows), joints[j].name)
     return PowerRun(
         name=name,
         supply=supply,
         time=load.time,
-        voltage=book.voltage,
-        current=book.current,
+        voltage=fed["voltage"],
+        current=fed["current"],
+        sag=np.array([open_voltage(s, used) for used in fed["used"]]) - fed["voltage"],
         joints=joints,
-        energy={**book.energy, "rotors": book.rotors},
+        energy=energy,
         findings=tuple(findings),
-        temperatures=known,
+        temperatures={name: T[:, j] for j, name in enumerate(actuators) if state.motors[j].thermal},
+        not_judged={joint: gaps for joint, a in actuators.items() if (gaps := tuple(_gaps(a)))},
     )
+
+
+def _gaps(actuator: Actuator) -> Iterator[str]:
+    """What is not known of an actuator, in words."""
+    motor, friction = actuator.motor, actuator.friction
+    if not motor.rotor_inertia:
+        yield "rotor inertia"
+    if not float(friction.moving) and not friction.viscous:
+        yield "friction"
+    if motor.thermal is None:
+        yield "thermal resistance"
+    elif motor.thermal.max_temperature is None:
+        yield "max winding temperature"
+
+
+def _add_energy(e: dict[str, float], s: Sequence[float], h: Any, book: Any, copper: Any, work: Any) -> None:
+    """The book of one turn [J]."""
+    bus = dict(zip(BUS, book.T, strict=True))
+    V, I = bus["voltage"], bus["current"]
+    V_oc = np.array([open_voltage(s, used) for used in bus["used"]])
+    stored = 0.5 * s[9] * (V**2 - bus["before"] ** 2)
+    turn = {"source": h * V_oc * I, "internal": h * (V_oc - V) * I, "auxiliary": h * V * s[10]}
+    turn |= {"brake": h * bus["brake"], "pumped": h * bus["unclaimed"] + stored}
+    turn |= {"copper": h @ copper, "rotors": h @ work}
+    for name, joules in turn.items():
+        e[name] = e.get(name, 0.0) + float(np.sum(joules))
 
 
 class _Columns:
     """Joints as arrays: what they ask for, and their heat."""
 
-    def __init__(self, actuators: Sequence[Actuator], load: RobotMotionLoad, ambient: float):
+    def __init__(
+        self,
+        actuators: Sequence[Actuator],
+        load: RobotMotionLoad,
+        ambient: float,
+        voltage: float,
+        limit: float,
+    ):
         rows = [numbers_of(a) for a in actuators]
         names = ("resistance", "torque_constant", "back_emf_constant", "rotor_inertia", "viscous", "friction")
         names = (*names, "ratio", "efficiency", "alpha", "reference", "max_temperature")
         self.n = {name: np.array([row.get(name, math.nan) for row in rows], float) for name in names}
         self.n["rotor_inertia"] = np.nan_to_num(self.n["rotor_inertia"])
-        self.actuators, self.ambient, self.load = actuators, ambient, load
+        self.load, self.voltage, self.limit = load, voltage, limit
+        self.motors = [_surround(a.motor.in_parallel(a.gearbox.n_motors), ambient) for a in actuators]
+        self.ratios = [a.gearbox.ratio for a in actuators]
         gears = {
             name: np.full(len(rows), x) for name, x in (("ratio", 1.0), ("efficiency", 1.0), ("inertia", 0.0))
         }
         r = reduction(self.n, gears)
         weight = np.full(len(load.time), 1.0 / len(load.time))
-        asked = np.empty_like(load.torque)
+        asked, through, eta = np.empty_like(load.torque), np.empty_like(load.torque), self.n["efficiency"]
         for j in range(len(rows)):
             samples = JointSamples(load.acceleration[:, j], load.velocity[:, j], load.torque[:, j], weight)
             asked[:, j] = torque_series(samples, type(r)(*(x[j : j + 1] for x in r)))[0]
+            through[:, j] = eta[j] ** samples.flow  # what gears leave of a torque, driving, braking, at rest
         self.asked = asked / self.n["torque_constant"]
-        self.most = np.array([_most_current(a) for a in actuators])
-        self.output_torque = self.n["torque_constant"] * self.n["ratio"] * self.n["efficiency"]
-        self.has_heat = [a.motor.thermal is not None for a in actuators]
-        self.nodes = [
-            tuple(ambient for _ in a.motor.thermal.nodes) if a.motor.thermal else () for a in actuators
-        ]
-        self.R = self._warm_resistance()
+        self.E = self.n["back_emf_constant"] * self.n["ratio"] * load.velocity
+        self.output_torque = self.n["torque_constant"] * self.n["ratio"] * through
+        # without a current loop the duty is given: what a full supply would take for the motion
+        self.most_duty = np.array([limit if a.drive.hides_back_emf else 0.0 for a in actuators])
+        self.nodes = [tuple(ambient for _ in (m.thermal.nodes if m.thermal else ())) for m in self.motors]
+        self.overload = [0.0] * len(rows)
+        self._settle()
 
-    def _warm_resistance(self) -> np.ndarray:
+    def _settle(self) -> None:
+        """Warm resistances, and the most current that each drive allows now."""
         T = np.array([nodes[0] if nodes else math.nan for nodes in self.nodes])
         warm = 1.0 + self.n["alpha"] * (T - self.n["reference"])
-        return self.n["resistance"] * np.where(np.isnan(T), 1.0, warm)
+        self.R = self.n["resistance"] * np.where(np.isnan(T), 1.0, warm)
+        ceilings = (m.ceiling(t, x) for m, t, x in zip(self.motors, T, self.overload, strict=True))
+        self.most = np.array([math.inf if i is None else float(i) for i in ceilings])
 
-    def demand(self, k: int, limit: float) -> BusDemand:
-        i = np.clip(self.asked[k], -self.most, self.most)
-        E = self.n["back_emf_constant"] * self.n["ratio"] * self.load.velocity[k]
-        return BusDemand(self.R * i + E, i, E, self.R, np.full(len(i), np.nan), limit)
+    def demand(self, k: int) -> list[list[float]]:
+        """Rows of DEMAND at a sample."""
+        i, E = np.clip(self.asked[k], -self.most, self.most), self.E[k]
+        v, none = self.R * i + E, np.zeros(len(i))
+        duty = np.clip(v / self.voltage, -self.limit, self.limit)
+        return np.stack([v, i, E, self.R, duty, self.most_duty, none, none], axis=1).tolist()
 
     def warm(self, i: np.ndarray, h: float, k: int) -> np.ndarray:
         """Winding temperatures after a step."""
         copper = self.R * i * i
-        for j, a in enumerate(self.actuators):
-            heat = a.motor.thermal
-            if heat is not None:
-                iron = a.motor.iron_heat(a.gearbox.ratio * self.load.velocity[k, j])
-                rise = heat.ambient - self.ambient
-                nodes = tuple(x + rise for x in self.nodes[j])
-                after = heat.advance(nodes, float(copper[j]), float(iron), h)
-                self.nodes[j] = tuple(float(x) - rise for x in after)
-        self.R = self._warm_resistance()
+        for j, motor in enumerate(self.motors):
+            if motor.thermal is not None:
+                iron = motor.iron_heat(self.ratios[j] * self.load.velocity[k, j])
+                after = motor.thermal.advance(self.nodes[j], float(copper[j]), float(iron), h)
+                self.nodes[j] = tuple(float(x) for x in after)
+            if motor.limits is not None and motor.has_peak_rule:
+                self.overload[j] = float(motor.limits.overload_after(self.overload[j], float(i[j] ** 2), h))
+        self._settle()
         return np.array([nodes[0] if nodes else math.nan for nodes in self.nodes])
 
     def joint(
-        self, j: int, name: str, squares: np.ndarray, missing: np.ndarray, T: float, h: np.ndarray
+        self, j: int, name: str, i: np.ndarray, missing: np.ndarray, T: np.ndarray, h: np.ndarray
     ) -> JointPower:
         """One joint's summary."""
-        square, heat = float(np.average(squares, weights=h)), self.actuators[j].motor.thermal
-        seconds = None
-        if heat is not None and heat.max_temperature is not None:
-            found = float(time_to(self.actuators[j], heat.max_temperature, math.sqrt(square)))
+        square, motor, seconds = float(np.average(i[:, j] ** 2, weights=h)), self.motors[j], None
+        if motor.thermal is not None and motor.thermal.max_temperature is not None:
+            found = float(time_to(Actuator(motor=motor), motor.thermal.max_temperature, math.sqrt(square)))
             seconds = math.inf if math.isnan(found) else found
-        hottest = None if heat is None else T
-        R = float(self.n["resistance"][j])
-        return JointPower(
-            name, math.sqrt(square), R * square, float(np.max(np.abs(missing))), hottest, seconds
-        )
+        hottest = None if motor.thermal is None else float(T[j])
+        heat, short = float(self.n["resistance"][j]) * square, float(np.max(np.abs(missing[:, j])))
+        return JointPower(name, math.sqrt(square), heat, short, hottest, seconds)
 
 
-def _most_current(actuator: Actuator) -> float:
-    limits = actuator.motor.limits
-    return math.inf if limits is None or limits.largest_current is None else limits.largest_current
-
-
-class _Book:
-    """The supply over time, and where its energy goes."""
-
-    def __init__(self, supply: Supply, n: int):
-        self.supply, self.used = supply, (1.0 - supply.charge) * (supply.capacity or 0.0)
-        self.slow, self.voltage, self.current = 0.0, np.full(n, np.nan), np.full(n, np.nan)
-        names = ("source", "internal", "auxiliary", "brake", "pumped", "copper")
-        self.energy = dict.fromkeys(names, 0.0)
-        self.rotors, self.limited, self.highest = 0.0, 0, 0.0
-        self.collapses: list[int] = []
-
-    def step(self, k: int, d: BusDemand, h: float) -> np.ndarray:
-        """A step of the bus; gives the joints' currents."""
-        s, V_oc = self.supply, self.supply.open_voltage(self.used)
-        behind = V_oc - self.slow
-        bus = solve_bus(behind, s.resistance, s.auxiliary_current, d)
-        if not bus.voltage >= 0.5 * behind:  # past the most power that it can give
-            self.collapses.append(k)
-        if math.isnan(bus.voltage):
-            bus = bus._replace(voltage=behind - s.resistance * s.auxiliary_current)
-        i, V = bus.i, bus.voltage
-        current = bus_power(bus, d) / V + s.auxiliary_current
-        if s.current_limit is not None and current > s.current_limit * (1.0 + 1e-12):
-            i = i * held_share(s, behind, i, d)
-            current, V = s.current_limit, behind - s.resistance * s.current_limit
-            self.limited += 1
-        power, back = float(np.sum((d.R * i + d.E) * i)), 0.0
-        if s.charge_limit is not None and current < -s.charge_limit:
-            current = -s.charge_limit
-            V = behind - s.resistance * current
-            back = -(power + V * (s.auxiliary_current - current))  # what nobody takes [W]
-        self._write(k, h, i, d, V, V_oc, current, back)
-        return i
-
-    def _write(
-        self,
-        k: int,
-        h: float,
-        i: np.ndarray,
-        d: BusDemand,
-        V: float,
-        V_oc: float,
-        current: float,
-        back: float,
-    ) -> None:
-        s, e = self.supply, self.energy
-        e["source"] += h * V_oc * current
-        e["internal"] += h * (V_oc - V) * current
-        e["auxiliary"] += h * V * s.auxiliary_current
-        e["brake" if s.brake is not None else "pumped"] += h * back
-        if back > 0 and s.brake is None and s.capacitance is not None:
-            V = voltage_after(V, h * back, s.capacitance)
-        e["copper"] += h * float(np.sum(d.R * i * i))
-        self.rotors += h * float(np.sum(d.E * i))
-        self.highest = max(self.highest, V)
-        self.voltage[k], self.current[k] = V, current
-        self.used += h * current
-        if s.slow_resistance is not None and s.slow_capacitance is not None:
-            settled = s.slow_resistance * current
-            self.slow = settled + (self.slow - settled) * math.exp(
-                -h / (s.slow_resistance * s.slow_capacitance)
-            )
-
-    def findings(self, time: np.ndarray) -> list[Finding]:
-        """What is to be said of the supply."""
-        said, s = [], self.supply
-        if self.collapses:
-            k = self.collapses[0]
-            text = (
-                f"the supply collapses at {time[k] - time[0]:.3g} s, and in {len(self.collapses)} samples: it"
-                " falls below half its voltage, where more current means less power."
-            )
-            said.append(
-                finding("supply_collapses", text, "take a supply of less resistance, or ask for less")
-            )
-        if self.limited:
-            text = f"the supply is at its limit of {s.current_limit:.4g} A in {self.limited} samples."
-            said.append(finding("supply_limited", text, "take a larger one, or ask for less at once"))
-        if self.highest > 1.2 * s.voltage:
-            text = f"what is braked pumps the bus up to {self.highest:.3g} V, which nobody takes."
-            said.append(
-                finding("supply_pumped", text, "give it a brake resistor, or a battery that takes charge")
-            )
-        return said
+def _surround(motor: Motor, ambient: float) -> Motor:
+    """A motor in these surroundings."""
+    return replace(motor, thermal=motor.thermal and replace(motor.thermal, ambient=ambient))
 
 
 def _missing_findings(joints: Sequence[JointPower], load: RobotMotionLoad) -> list[Finding]:
@@ -407,16 +367,9 @@ def _missing_findings(joints: Sequence[JointPower], load: RobotMotionLoad) -> li
     if not short:
         return []
     worst = max(short, key=lambda j: j.missing)
-    text = f"{worst.name} lacks up to {worst.missing:.3g} N m, and {len(short) - 1} other joints lack some."
+    others = f", and {len(short) - 1} other joints lack some" if len(short) > 1 else ""
+    text = f"{worst.name} lacks up to {worst.missing:.3g} N m{others}."
     return [finding("torque_missing", text, "look at the joint's peak current and at the bus voltage")]
-
-
-def _hot_findings(actuators: Mapping[str, Actuator], load: RobotMotionLoad, T: np.ndarray) -> list[Finding]:
-    said = []
-    for j, (name, actuator) in enumerate(actuators.items()):
-        if actuator.motor.thermal is not None:
-            said += actuator.motor.thermal.findings(load.time, T[:, j], name)
-    return said
 
 
 def load_of(robot: Any, log: Any, joints: Sequence[str]) -> RobotMotionLoad:

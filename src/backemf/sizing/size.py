@@ -71,7 +71,7 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
     findings += [_fits_none(alone)] if alone else []
     rows, columns_, gaps = _judgeable(judge, rows, columns_)
     screened = judge.screen(rows, columns_)
-    order, front = _order(screened.feasible, options.by), _front(screened.feasible)
+    order, front = _order(screened.feasible, options.by), _fronts(screened.feasible)
     made = _Maker(motors, gears, judge, screened.feasible)
     choices = [made.choice(k) for k in order[: options.show]]
     for k in range(min(options.verify, len(choices))):
@@ -243,13 +243,17 @@ def _judgeable(
 
 def _order(v: Verdicts, by: str) -> np.ndarray:
     """Rows, the best first; what is not known comes last."""
+    if by == "price" and len(v) and np.isnan(v.numbers[by]).all():
+        raise MissingValue(
+            "nothing that does the task has a price; give prices with --parts, or another --by"
+        )
     numbers = {name: np.nan_to_num(v.numbers[name], nan=np.inf) for name in (by, "loss")}
     return np.lexsort([numbers["loss"], numbers[by]])
 
 
-def _front(v: Verdicts) -> np.ndarray:
-    """Rows that none beats in mass and in loss, the lightest first."""
-    mass, loss = v.numbers["mass"], v.numbers["loss"]
+def _front(v: Verdicts, cost: str) -> np.ndarray:
+    """Rows that none beats in mass, or price, and in loss."""
+    mass, loss = v.numbers[cost], v.numbers["loss"]
     rows = np.lexsort([loss, np.nan_to_num(mass, nan=np.inf)])
     rows = rows[np.isfinite(mass[rows])]
     if not len(rows):
@@ -259,10 +263,15 @@ def _front(v: Verdicts) -> np.ndarray:
     return rows[new][:MOST_PARETO]
 
 
+def _fronts(v: Verdicts) -> np.ndarray:
+    """Rows of both fronts, the lightest first."""
+    rows = np.unique(np.concatenate([_front(v, "mass"), _front(v, "price")]))
+    return rows[np.argsort(v.numbers["mass"][rows], kind="stable")]
+
+
 def _cloud(v: Verdicts) -> np.ndarray:
-    """(mass, loss), thinned out."""
-    points = np.stack([v.numbers["mass"], v.numbers["loss"]], axis=1)
-    points = points[np.isfinite(points).all(axis=1)]
+    """(mass, loss, price), thinned out."""
+    points = np.stack([v.numbers[name] for name in ("mass", "loss", "price")], axis=1)
     return points[:: max(1, math.ceil(len(points) / MOST_POINTS))]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..errors import InvalidValue
+from ..errors import InvalidValue, UnknownName
 from ..options import HIDDEN, Options, option, options
 
 ORDERS = ("mass", "loss", "drawn", "price")
@@ -54,7 +54,9 @@ class SizeOptions(Options):
         unit="1",
     )
     max_mass: float | None = option(default=None, help="Motor and gears together at most [kg].", unit="kg")
-    ambient: float = option(default=25.0, help="Temperature of the surroundings [degC].", unit="degC")
+    ambient: float = option(
+        default=25.0, help="Temperature of the surroundings [degC].", unit="degC", least=-273.15
+    )
     confidence: float | None = option(
         default=None,
         help="Keep every limit with this probability, from the errors of the parts' numbers: 95%.",
@@ -75,8 +77,11 @@ class SizeOptions(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        if not self.bus > 0:
-            raise InvalidValue(f"bus is {self.bus:g} V; expected more than 0")
+        for name, unit in (("bus", "V"), ("max_mass", "kg")):
+            if (value := getattr(self, name)) is not None and not value > 0:
+                raise InvalidValue(f"{name} is {value:g} {unit}; expected more than 0")
+        if self.by not in ORDERS:
+            raise UnknownName("order", self.by, ORDERS)
         for name, share in (("confidence", self.confidence), ("any_ratio", self.any_ratio)):
             ends = (0.5, 1.0 - 1e-9) if name == "confidence" else (1e-3, 1.0)
             if share is not None and not ends[0] <= share <= ends[1]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,17 +15,23 @@ import numpy as np
 from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
 from ..logs.benches import bench_and_robot
 from ..logs.log import Log
+from ..logs.read import read
+from ..logs.robot import Robot
 from ..physics.bench import Bench, Recorded
 from ..physics.duty import JointSamples, moment_terms
 from ..signal.words import si, words
 
 GAP = 2.5
 """Steps from which on two samples are not neighbours."""
+CELL = 1.5
+"""The same where the other channel has a sample between them."""
 STEP = 1e-3
 """Between samples of a move in words [s]; a long one has longer steps."""
 MOST_SAMPLES = 20_000
 MOST_STRETCHES = 600
 """Of constant heat in one cycle."""
+CLOSED = 0.05
+"""Share of the greatest speed by which a cycle's end may miss its beginning."""
 FINE = 20.0
 """Stretches in the time constant of the quickest winding."""
 
@@ -65,8 +71,6 @@ class Task:
     @staticmethod
     def read(path: Path | str) -> Task:
         """From a table with the columns time, velocity or position, and torque."""
-        from ..logs.read import read
-
         return task_of_log(read(path)[0])
 
     @staticmethod
@@ -85,6 +89,31 @@ class Task:
     def period(self) -> float:
         """Of one cycle [s]: the last sample lasts as long as the one before it."""
         return float(self.time[-1] - self.time[0] + self.time[-1] - self.time[-2])
+
+    @property
+    def closes(self) -> bool:
+        """Whether its end leads on to its beginning; else each time begins anew."""
+        steps = np.diff(self.velocity, append=self.velocity[0])
+        return bool(abs(steps[-1]) <= max(CLOSED * self.top_speed, 2.0 * np.abs(steps[:-1]).max()))
+
+    def resample(self, longest: float) -> Task:
+        """The same motion with samples at most so far apart.
+
+        Args:
+            longest: between samples [s].
+        """
+        n = math.ceil(float(np.median(np.diff(self.time))) / longest - 1e-9)
+        if n <= 1:
+            return self
+        from scipy.interpolate import CubicHermiteSpline
+
+        ends, next_ = np.append(self.time, self.time[0] + self.period), 0 if self.closes else -1
+        t = np.interp(np.arange(n * len(self.time)) / n, np.arange(len(ends)), ends)
+        w, a, T = (np.append(x, x[next_]) for x in (self.velocity, self.acceleration, self.torque))
+        q = np.append(self.position, self.position[-1] + (ends[-1] - ends[-2]) * 0.5 * (w[-2] + w[-1]))
+        between = {"velocity": w, "acceleration": a, "torque": T}
+        rows = {name: np.interp(t, ends, x) for name, x in between.items()}
+        return replace(self, time=t, position=CubicHermiteSpline(ends, q, w)(t), **rows)
 
     @functools.cached_property
     def samples(self) -> JointSamples:
@@ -112,6 +141,13 @@ class Task:
     @property
     def rms_torque(self) -> float:
         return math.sqrt(float(np.sum(self.samples.weight * self.torque**2)))
+
+    @functools.cached_property
+    def lasting_torques(self) -> tuple[float, float]:
+        """What wears a strain wave out, (<|w| |T|^3> / <|w|>)^(1/3), and the mean square's root [N m]."""
+        turns, T = self.samples.weight * np.abs(self.velocity), np.abs(self.torque)
+        cubic = (float(turns @ T**3) / float(turns.sum())) ** (1.0 / 3.0) if turns.any() else self.rms_torque
+        return cubic, self.rms_torque
 
     @functools.cached_property
     def extremes(self) -> tuple[ExtremeSamples, ...]:
@@ -149,9 +185,11 @@ class Task:
 
     def summary(self) -> str:
         """It in a sentence."""
+        first, last = self.velocity[[0, -1]]
+        anew = f"; it ends at {last:.3g} rad/s and begins at {first:.3g}, so each time begins anew"
         return (
             f"{self.name}: {self.period:.3g} s again and again, up to {self.top_speed:.3g} rad/s and"
-            f" {self.peak_torque:.3g} N m, {self.rms_torque:.3g} N m RMS"
+            f" {self.peak_torque:.3g} N m, {self.rms_torque:.3g} N m RMS{'' if self.closes else anew}"
         )
 
 
@@ -188,9 +226,10 @@ def task_of_log(log: Log) -> Task:
         SignalError: it has gaps, or too few samples.
     """
     if "torque" not in log:
+        nought = any(f.code == "not_recorded" and "torque" in f.text for f in log.findings)
         raise MissingValue(
-            f"{log.name} has no torque; expected a column such as 'torque [N m]': what the joint gives to its"
-            " load"
+            f"{log.name} has {'nothing but 0 for its' if nought else 'no'} torque; expected a column such as"
+            " 'torque [N m]': what the joint gives to its load"
         )
     moves = next((n for n in ("velocity", "position", "position_target") if n in log), None)
     if moves is None:
@@ -198,10 +237,9 @@ def task_of_log(log: Log) -> Task:
             f"{log.name} has a torque but neither velocity nor position; expected a column such as"
             " 'velocity [rad/s]': torque alone asks for no speed"
         )
-    motion = log.signals[moves]
-    t = _checked_clock(log.name, motion.time, motion.values)
-    torque = log.signals["torque"]
-    _checked_clock(log.name, torque.time, torque.values)
+    motion, torque = log.signals[moves], log.signals["torque"]
+    t = _checked_clock(log.name, motion.time, motion.values, torque.time)
+    _checked_clock(log.name, torque.time, torque.values, t)
     T = torque.values if np.array_equal(torque.time, t) else np.interp(t, torque.time, torque.values)
     if moves == "velocity":
         w = motion.values
@@ -213,13 +251,16 @@ def task_of_log(log: Log) -> Task:
     return Task(name=log.name, time=t - t[0], position=q, velocity=w, acceleration=a, torque=T)
 
 
-def _checked_clock(name: str, t: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Times of a channel that has a value at each."""
+def _checked_clock(name: str, t: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Times of a channel that has a value at each, also where another channel has."""
     if len(t) < 3:
         raise SignalError(f"{name} has {len(t)} samples; expected at least three: how else would it move?")
     step = np.diff(t)
     usual = float(np.median(step))
-    if (late := np.flatnonzero(step > GAP * usual)).size or not np.isfinite(values).all():
+    between = np.searchsorted(others, t[1:] - 1e-3 * usual) > np.searchsorted(others, t[:-1] + 1e-3 * usual)
+    if (late := np.flatnonzero(step > np.where(between, CELL, GAP) * usual)).size or not np.isfinite(
+        values
+    ).all():
         bad = t[late[0]] if late.size else t[np.flatnonzero(~np.isfinite(values))[0]]
         raise SignalError(
             f"{name} has a gap at {bad - t[0]:.4g} s, where samples are {usual:.4g} s apart; expected a value"
@@ -253,8 +294,9 @@ def task_of_bench(bench: Bench | str, move: str) -> Task:
     """
     carried, _ = bench_and_robot(bench)
     assert carried is not None
-    if carried.series:
-        raise InvalidValue(f"{carried.kind} has its load from a recording; give the table itself instead")
+    if carried.series or carried.locked:
+        why = "does not move" if carried.locked else "has its load from a recording"
+        raise InvalidValue(f"{carried.kind} {why}; give a pendulum, another load, or a table of the task")
     t, q, w, a = read_move(move)
     J = np.asarray(carried.inertia_at({}), float)
     load: Any = carried.load(q, w, {})  # type: ignore[arg-type]  # of many samples at once
@@ -359,7 +401,7 @@ def read_move(text: str) -> tuple[np.ndarray, ...]:
     for key, unit in kind.units.items():
         if key not in values:
             raise MissingValue(f"{name} needs {key} [{unit}]; its words are: {', '.join(kind.units)}")
-        if unit == "s" and not (values[key] > 0 or (key in kind.usual and values[key] >= 0)):
+        if unit == "s" and not (values[key] > 0 or (key in ("dwell", "hold") and values[key] == 0)):
             raise InvalidValue(f"{key} of {name} is {values[key]:g} s; expected more than 0")
     made = kind.make(values)
     if not np.any(made[2]) and name != "hold":
@@ -382,20 +424,9 @@ def task_of_robot(robot: Any, log: Any, joint: str, friction: Any = None) -> Tas
     Raises:
         MissingValue: the joint is not in the recording.
     """
-    from ..logs.read import read
-    from ..logs.robot import Robot
     from ..mujoco.robot.robot_motion import joint_loads, motion_of
 
-    match robot:
-        case Robot():
-            owner = robot
-        case _:
-            owner = Robot.read(robot)
-    match log:
-        case Log():
-            recording = log
-        case _:
-            recording = read(log, bench=owner)[0]
+    owner, recording = robot_and_recording(robot, log)
     j = owner.place(joint)
     if joint not in recording.joints:
         raise MissingValue(f"{recording.name} has no joint {joint}; it has: {', '.join(recording.joints)}")
@@ -408,6 +439,17 @@ def task_of_robot(robot: Any, log: Any, joint: str, friction: Any = None) -> Tas
     name = f"{joint} of {owner.name} in {Path(recording.name).name}"
     q, a = motion.position[:, j], motion.acceleration[:, j]
     return Task(name=name, time=t, position=q, velocity=w, acceleration=a, torque=T)
+
+
+def robot_and_recording(robot: Any, log: Any) -> tuple[Robot, Log]:
+    """A robot and a recording of it, each given as it is or as its file."""
+    match robot:
+        case Path() | str():
+            robot = Robot.read(robot)
+    match log:
+        case Path() | str():
+            log = read(log, bench=robot)[0]
+    return robot, log
 
 
 def bench_and_series(task: Task) -> tuple[Bench, dict[str, np.ndarray]]:

@@ -29,7 +29,13 @@ LONGEST_STEP = 2e-3
 """[s]"""
 BANDWIDTH = 6283.0
 """Of the current loop, where the steps allow it [rad/s]."""
+SAMPLE = 1e-3
+"""Between samples at most [s]; a table of fewer is followed on a curve."""
+SETTLED = 5.0 / STIFF
+"""After a motion has begun anew, until its peaks count [s]."""
 MOST_SAMPLES = 1_500_000
+MOST_RUNS = 200
+"""Of a motion that begins anew each time."""
 
 
 def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> Choice:
@@ -43,7 +49,7 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
     Returns:
         It with its check.
     """
-    task, actuator = judge.task, choice.actuator()
+    task, actuator = judge.task.resample(SAMPLE), choice.actuator()
     motors, gears = motor_columns([choice.part]), gear_columns([] if choice.gears is None else [choice.gears])
     rows = {
         n: np.nan_to_num(x) if n in SPARED else x for n, x in gears.take(np.array([len(gears) - 1])).items()
@@ -57,9 +63,10 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
         heat = replace(thermal, ambient=judge.ambient)
         actuator = replace(actuator, motor=replace(actuator.motor, thermal=heat))
     longest = seconds if thermal is not None else 0.0
-    n = int(np.clip(math.ceil(longest / task.period), CYCLES, max(CYCLES, MOST_SAMPLES // len(task.time))))
+    most = max(CYCLES, MOST_SAMPLES // len(task.time)) if task.closes else MOST_RUNS
+    n = int(np.clip(math.ceil(longest / task.period), CYCLES, most))
     run = _run(task, actuator, torque_series(task.samples, r)[0] * float(r.N[0]), n)
-    last = slice(-len(task.time), None)
+    last = slice(-1 - len(task.time), -1)
     closed = judge.cycle_temperature(m, r, np.array([choice.numbers["temperature"]]), n)
     simulated = float(np.max(run.winding_temperature[last])) if thermal is not None else math.nan
     n_motors = actuator.gearbox.n_motors
@@ -67,13 +74,15 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
     i, w, T = run.current[last], run.velocity[last], run.signals.get("winding_temperature", run.time)[last]
     motor = actuator.motor
     settled = motor.resistance_at(T) * i + motor.back_emf_at(T) * actuator.gearbox.rotor_speed(w)
+    off = run.position[last] - run.position_target[last] + _lead(task)
+    counts = slice(0 if task.closes else np.searchsorted(task.time - task.time[0], SETTLED), None)
     check = SimulatedCheck(
         seconds=n * task.period,
         temperature=(float(closed[0]), simulated),
         current_rms=(choice.numbers["current_rms"], current),
-        voltage=(choice.numbers["voltage"], float(np.max(np.abs(settled)))),
-        at_limit=float(np.mean(np.abs(run.voltage) >= judge.bus * (1.0 - 1e-9))),
-        off=float(np.max(np.abs(run.position[last] - run.position_target[last] + _lead(task)))),
+        voltage=(choice.numbers["voltage"], float(np.max(np.abs(settled[counts])))),
+        at_limit=float(np.mean(np.abs(run.voltage[last]) >= judge.bus * (1.0 - 1e-9))),
+        off=float(np.max(np.abs(off[counts]))),
     )
     return replace(choice, check=check)
 
@@ -92,8 +101,7 @@ def _run(task: Task, actuator: Actuator, torque: np.ndarray, n: int) -> Any:
     bench, series = bench_and_series(task)
     carried: Any = series
     J = armature(actuator) + float(np.max(bench.inertia_at(carried)))
-    t = (task.time - task.time[0] + task.period * np.arange(n)[:, None]).ravel()
-    usual = float(np.median(np.diff(t)))
+    usual = float(np.median(np.diff(task.time)))
     substeps = max(1, math.ceil(usual / LONGEST_STEP))
     loop = Impedance(
         bandwidth=min(BANDWIDTH, 0.3 * substeps / usual),  # a current loop slower than its steps
@@ -101,14 +109,19 @@ def _run(task: Task, actuator: Actuator, torque: np.ndarray, n: int) -> Any:
         newton_metre_seconds_per_radian=2.0 * J * STIFF,
         supply=actuator.drive.supply,
     )
-    step = task.time[-1] - task.time[-2]  # each cycle goes on where the last one ended
-    turns = task.position[-1] + step * task.velocity[-1] - task.position[0]
+    turns = task.position[-1] + (task.time[-1] - task.time[-2]) * task.velocity[-1] - task.position[0]
     half = 0.5 * task.samples.weight * task.period  # targets hold over a step
     w, q = task.velocity + half * task.acceleration, task.position + _lead(task)
+    times, together = (1, n) if task.closes else (n, 1)  # a cycle goes on where the last one ended, or anew
+    cycles = np.arange(together)[:, None]
+    t = np.append(task.time - task.time[0] + task.period * cycles, task.period * together)
     asked = {"velocity_target": w, "torque_target": torque, **series}
-    command = {name: np.tile(x, n) for name, x in asked.items()}
-    command["position_target"] = (q + turns * np.arange(n)[:, None]).ravel()
+    command = {name: np.append(np.tile(x, together), x[-1]) for name, x in asked.items()}
+    command["position_target"] = np.append(q + turns * cycles, q[-1] + turns * (together - 1))
     start = {"position": float(task.position[0]), "velocity": float(task.velocity[0])}
-    return simulate(
-        replace(actuator, drive=loop), bench, command, time=t, start=start, substeps=substeps, warn=False
-    )
+    actuator, warm = replace(actuator, drive=loop), actuator.motor.thermal
+    for _ in range(times):
+        run = simulate(actuator, bench, command, time=t, start=start, substeps=substeps, warn=False)
+        ended = run.final_state()
+        start |= {name: ended[name] for name in (warm.nodes if warm else ())}
+    return run

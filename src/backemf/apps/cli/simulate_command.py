@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
-from ...options import Answer, Terminal, option, option_of, options
+from ...options import Answer, Scope, Terminal, option, option_of, options
+from ...physics.supply import Supply
+from ...sizing.power import PowerOptions
 from ...targets.export_options import SOURCE_HELP
 from .command_builder import command
 from .inputs import (
@@ -26,6 +28,7 @@ from .inputs import (
 )
 from .terminal import finding_lines, under
 
+OF_ROBOT = Scope("robot", "a fit of a robot; of one joint give the voltage: --set drive.supply=11V")
 SAMPLES = 2_000_000
 """Samples of all runs together that are kept in memory."""
 
@@ -33,6 +36,8 @@ SAMPLES = 2_000_000
 @options
 class SimulateWords(ActuatorWords, PlaybackWords):
     """What one may ask of `simulate`."""
+
+    situation = "the source is {}"
 
     source: str = option(help=SOURCE_HELP, cli="source")
     command: str = option(
@@ -67,6 +72,7 @@ class SimulateWords(ActuatorWords, PlaybackWords):
         default=False,
         help="Of a stored fit: also say how far off this may be, and draw the band of a recording.",
     )
+    battery: Supply | None = option_of(PowerOptions, "battery", applies_to=OF_ROBOT)
     plot: Path | None = plot_option("the runs")
     output: Path | None = output_option("Write the runs into this table (.csv, .npz, .parquet).")
 
@@ -84,6 +90,7 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
     fit = fit_of(o.source)
     if fit is not None and fit.joints:
         return _simulate_robot(fit, o, terminal)
+    o.check("one joint", in_shell=True)
     if o.output is not None:
         columns.writable(o.output)
     chosen = choose_actuator(o.source, **o.actuator_keywords())
@@ -152,7 +159,7 @@ def _simulate_robot(fit: Any, options: SimulateWords, terminal: Terminal) -> Ans
     from ...tables import table
 
     o = options
-    usual = ("source", "command", "duration", "timestep", "band", "to_rerun", "to_mcap", "force")
+    usual = ("source", "command", "duration", "timestep", "band", "battery", "to_rerun", "to_mcap", "force")
     for name in (name for name in o.given_options() if name not in usual):
         raise InvalidValue(
             f"--{name.replace('_', '-')} is given, and {o.source} is of a robot, whose joints are simulated"
@@ -169,6 +176,8 @@ def _simulate_robot(fit: Any, options: SimulateWords, terminal: Terminal) -> Ans
         for joint, values in asked.items()
     }
     terminal.say("simulating")
+    if o.battery is not None:
+        fit = replace(fit, robot=replace(fit.robot, supply=o.battery))
     motion = fit.predict(Log(name="simulated", signals={}, joints=joints, robot=fit.robot))
     off = motion.expected.joints if o.band else {}
     shown = write_motions([motion], o)

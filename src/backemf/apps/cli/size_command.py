@@ -73,25 +73,25 @@ def size(options: SizeWords, terminal: Terminal) -> Answer:
     sizing = run_size(_task(o), asked)
     if o.output is not None:
         _write_best(sizing, o)
+    return _answer(sizing, o, [o.output, o.plot])
+
+
+def _answer(result: Any, o: SizeWords | PowerWords, written: list[Path | None]) -> Answer:
+    """What was found, as text, JSON, and a picture or a page."""
     figures = {}
     if o.plot is not None and o.plot.suffix.lower() == ".html":
-        from ...sizing.sizing_page import sizing_page
+        from ...sizing.sizing_page import page_of
         from ..report import html
 
-        html.write(sizing_page(sizing), o.plot, force=o.force)
+        html.write(page_of(result), o.plot, force=o.force)
     elif o.plot is not None:
-        figures = {o.plot: sizing.figure()}
+        figures = {o.plot: result.figure()}
 
     def text() -> str:
-        return "\n\n".join(filter(None, [str(sizing), under("Findings", finding_lines(sizing.findings))]))
+        return "\n\n".join(filter(None, [str(result), under("Findings", finding_lines(result.findings))]))
 
-    return Answer(
-        content=sizing.to_dict,
-        text=text,
-        findings=sizing.findings,
-        written=[o.output, o.plot],
-        figures=figures,
-    )
+    said = {"findings": result.findings, "written": written, "figures": figures}
+    return Answer(content=result.to_dict, text=text, **said)
 
 
 def _task(o: SizeWords) -> Any:
@@ -138,19 +138,10 @@ def _write_best(sizing: Any, o: SizeWords) -> None:
     if o.export is None:
         actuator.write(o.output, force=o.force)
         return
-    from ...errors import InvalidValue
-    from ...files import write_all
     from ...targets.export import export
 
     made: Any = export(actuator, o.export)
-    if len(made.files) != 1:
-        raise InvalidValue(
-            f"--export {o.export} writes {len(made.files)} files; write the actuator with -o best.json,"
-            " and export that: backemf export best.json"
-        )
-    assert o.output is not None
-    (text,) = made.files.values()
-    write_all({o.output: text}, force=o.force)
+    made.write(o.output, force=o.force)
 
 
 @options
@@ -159,7 +150,7 @@ class PowerWords(WritingWords, PowerOptions):
 
     robot: Path = option(help="The robot (MJCF, URDF).", cli="robot")
     log: str = option(help="A recording of it.", cli="log")
-    plot: Path | None = plot_option("the bus and the windings over time")
+    plot: Path | None = plot_option("the bus and the windings over time; as .html a page")
 
 
 @command(PowerWords, "simulating")
@@ -171,14 +162,4 @@ def power(options: PowerWords, terminal: Terminal) -> Answer:
     from ...sizing.power import run_power
 
     run = run_power(options.robot, options.log, options.narrow(PowerOptions))
-
-    def text() -> str:
-        return "\n\n".join(filter(None, [str(run), under("Findings", finding_lines(run.findings))]))
-
-    return Answer(
-        content=run.to_dict,
-        text=text,
-        findings=run.findings,
-        written=[options.plot],
-        figures={} if options.plot is None else {options.plot: run.figure()},
-    )
+    return _answer(run, options, [options.plot])

@@ -1,9 +1,10 @@
-"""Lessons to play with: two numbers of an SG90, friction laws, gear ratios, PID, and feedforward."""
+"""Lessons to play with: two numbers of an SG90, friction laws, gear ratios, heat, PID, and feedforward."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ from ...files import write_all
 from ...physics import friction as laws
 from ...physics.actuator import Actuator
 from ...physics.bench import Flywheel, Pendulum
-from ...physics.drive import Position, Voltage
+from ...physics.drive import Impedance, Position, Voltage
 from ...physics.gearbox import Gearbox
-from ...physics.motor import Motor
+from ...physics.motor import Motor, Thermal
 from ...signal import square
 from .playground import playground
-from .scene import POSITION, SPEED, TIME, TORQUE, VOLTAGE, ActuatorVariant, Scene, page, panel
+from .scene import CURRENT, HEAT, POSITION, SPEED, TIME, TORQUE, VOLTAGE, ActuatorVariant, Scene, page, panel
 
 RATIO = 55.5
 """Of the SG90's gears, as the article counts them."""
@@ -233,6 +234,45 @@ def ratio() -> Scene:
     )
 
 
+def heat() -> Scene:
+    """A motion that is given, and the gears with which it heats the motor least."""
+    motor = replace(_gearmotor(20.0).motor, thermal=Thermal(resistance=100.0, capacitance=0.005))
+    loop = Impedance(newton_metres_per_radian=18.0, newton_metre_seconds_per_radian=1.0, supply=48.0)
+    geared = ActuatorVariant(
+        key="geared",
+        title="a motor behind gears",
+        actuator=replace(_gearmotor(20.0), motor=motor, drive=loop),
+        benches={"flywheel": Flywheel(inertia=2e-2)},
+        size=math.pi / 3,
+        period=2.0,
+        free=("gearbox.ratio", "motor.rotor_inertia", "friction.coulomb"),
+        ranges={"gearbox.ratio": (10.0, 400.0)},
+        labels={"gearbox.ratio": "gear ratio, rotor turns per output turn"},
+        note="The motion stays as it is, whatever the gears: watch the current. Low gears leave the load to"
+        " the motor, high ones make it turn its own rotor. Then make the load heavier.",
+    )
+    coolest = _question(
+        "With which gear ratio does this motion heat the motor least, the other numbers as they stand?",
+        "coolestRatio",
+        "",
+        0.1,
+        "Where the load's torque and the rotor's own are alike: near the root of load inertia over rotor"
+        " inertia, and a little above it for friction. `backemf size --any-ratio` starts from it.",
+        key="gearbox.ratio",
+    )
+    panels = [panel("Motion", TIME, POSITION, target="position_target"), panel("Current", TIME, CURRENT)]
+    return Scene(
+        title="Gears and heat",
+        note="A motor turns a disc to and fro through gears, always alike.",
+        variants=[geared],
+        panels=[*panels, panel("Temperature of the winding", TIME, HEAT)],
+        start={"variant": "geared", "bench": "flywheel", "motion": "sine", "period": 2.0},
+        choose=(),
+        more=False,
+        questions=[coolest],
+    )
+
+
 def _servo(freeze: bool) -> Actuator:
     """A servo with all three gains, at 7 V; its integral stops at the limit, or winds up."""
     return Actuator(
@@ -371,6 +411,7 @@ LESSONS: dict[str, Callable[[], Scene]] = {
     "sg90": sg90,
     "friction": friction,
     "ratio": ratio,
+    "heat": heat,
     "windup": windup,
     "feedforward": feedforward,
 }

@@ -17,8 +17,8 @@ function reaches(run, goal) {  // when a motion has come so far [s]
   return run.time[k - 1] + (goal - before) / (run.position[k] - before) * (run.time[k] - run.time[k - 1]);
 }
 
-function fastestRatio(about) {  // on a grid, and then between the neighbours of its best
-  const one = known(about.key), time = (x) => reaches(trial({ [about.key]: Math.exp(x) }), about.goal);
+function bestRatio(about, cost) {  // on a grid, and then between the neighbours of its best
+  const one = known(about.key), time = (x) => cost(trial({ [about.key]: Math.exp(x) }));
   let low = Math.log(one.least), high = Math.log(one.most);
   for (let round = 0; round < 4; round++) {
     const step = (high - low) / 24, all = Array.from({ length: 25 }, (x, k) => low + k * step);
@@ -51,7 +51,10 @@ function slopes(about) {  // volts per speed in the end, and per acceleration at
   return { kV: (more - less) / (ended[0] - ended[1]), kA: (more - less) / (begun[0] - begun[1]) };
 }
 
-const ANSWERS = { fastestRatio, largestGain, kV: (about) => slopes(about).kV, kA: (about) => slopes(about).kA };
+const ANSWERS = {
+  fastestRatio: (about) => bestRatio(about, (run) => reaches(run, about.goal)), coolestRatio: (about) => bestRatio(about, (run) => run.temperature.slice(SAMPLES / 2).reduce((sum, T) => sum + T)),
+  largestGain, kV: (about) => slopes(about).kV, kA: (about) => slopes(about).kA,
+};
 
 function question(place, about) {
   const input = place.querySelector("input"), said = place.querySelector("[role=status]");

@@ -31,7 +31,7 @@ STATIC = files("backemf.apps.web") / "static"
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 SHOWN = (".html",)
 """What is opened in the browser; everything else is downloaded."""
-KINDS = ("servo", "robot", "mechanism", "model", "sheet", "record")
+KINDS = ("servo", "robot", "mechanism", "model", "sheet", "record", "size", "power")
 """What a project is for."""
 
 

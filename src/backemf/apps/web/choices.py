@@ -30,7 +30,8 @@ def choices() -> dict[str, Any]:
         "targets": {name: row.what for name, row in TARGETS.items()},
         "characterize": form_fields("characterize"),
         "buses": choices_of(RecordWords, "bus"),
-        "commands": own_forms() | offered_commands(),
+        "pages": own_forms(),
+        "commands": offered_commands(),
         "kinds": {"all": [*kinds()], "recordings": [*recordings()], "models": [*MODELS]},
     }
 

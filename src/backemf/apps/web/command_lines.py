@@ -19,8 +19,8 @@ from ...options import OWN_UNIT, options_of
 from ...targets.export_options import ExportOptions
 from ..cli.main import other_commands
 from ..cli.sheets import DatasheetWords
-from ..cli.size_command import SizeWords, size as SIZE
-from .form import PART, WORD, FormReader
+from ..cli.size_command import PowerWords, SizeWords, power, size
+from .form import WORD, FormReader
 from .workspace import Project, Workspace
 
 LANES = {"fit": "long", "report": "long", "export": "exports", "virtual": "bus", "record": "bus"}
@@ -34,6 +34,9 @@ LISTS = {
     "joints": (WORD.pattern, "names of joints"),
     "joint": (JOINT, "the name of a joint"),
     "limit": (r"^[a-z\-]{1,20}=[A-Za-z0-9.\-]{1,20}$", "a limit such as current=2A"),
+    "part": (JOINT, "a part such as go-m8010-6, or calf=ak80-9"),
+    "ratio": (r"^[A-Za-z0-9_.*|()\[\]]{1,120}=[0-9.]{1,20}$", "gears such as calf=1.917"),
+    "neglect": (r"^[a-z_]{1,30}$", "what may be left out, such as rotor_inertia"),
 }
 """Options that are given several times, and what each word is like."""
 JOINED = ("only", "joints")
@@ -43,9 +46,15 @@ TEXTS = {
         r"^[a-z\-]{1,20}( [a-z]{1,20}=[A-Za-z0-9.+\-/]{1,30}){0,6}$",
         "a move such as trapezoid to=90deg time=0.5s",
     ),
+    "gear": (WORD.pattern, "a sort of gears such as planetary"),
+    "confidence": (r"^[0-9.]{1,8}%?$", "a probability such as 95%"),
+    "battery": (
+        r"^[a-z_0-9]{1,20}=[A-Za-z0-9.%]{1,20}( [a-z_0-9]{1,20}=[A-Za-z0-9.%]{1,20}){0,12}$",
+        "a battery such as voc=24V r=80mohm",
+    ),
     "firmware": (WORD.pattern, "a profile such as lerobot"),
     "name": (WORD.pattern, "the name of a mechanism in the log"),
-    "motor": (PART.pattern, "a motor of the catalogue such as neo"),
+    "motor": (r"^[A-Za-z0-9*?][A-Za-z0-9.\-*?/]{0,60}$", "a motor of the catalogue such as neo"),
     "preset": (r"^[a-z]{1,20}(:[A-Za-z0-9_.,\- ]{1,80})?$", "a logger such as sysid or phoenix:TalonFX-3"),
     "ids": (r"^[A-Za-z0-9_=,\-]{1,200}$", "ids such as 1,2,3 or elbow=3"),
     "port": (
@@ -59,7 +68,7 @@ NUMBERS = {
 }
 """The least and the most that a form may ask of some options that are numbers, in SI."""
 SOURCES = ("start", "source", "part", "model", "sheet", "with")
-FILES = ("fit", "robot", "into")
+FILES = ("fit", "robot", "into", "log", "friction_of")
 CHOICES = {"zero": ("middle", "here")}
 """Choices of options that take more from other hands."""
 NEEDED = {
@@ -69,6 +78,9 @@ NEEDED = {
     "model": "no model is chosen; drop an MJCF file above",
     "source": "no servo is chosen; choose a part of the catalogue such as sts3215-7.4v",
     "bus": "no voltage is given; say what the bus has, such as 24",
+    "robot": "no robot is chosen; drop its MJCF or URDF above",
+    "log": "no recording is chosen; drop one above",
+    "battery": "no battery is given; say what it is, such as voc=24V r=80mohm",
     "port": "no port is given; start a virtual servo, or name the port of a real one",
 }
 """What is said where a form leaves out what a command needs."""
@@ -189,17 +201,18 @@ def _repeat_option(form: FormReader, key: str, name: str) -> list[str]:
 
 def form_fields(command: str) -> list[dict[str, Any]]:
     """The fields of a command's form, as its options describe them: name, kind, choices, help, default."""
-    row, fields = COMMANDS[command], []
-    for key in row.options.split():
-        option = _option_of(row.kind, key)
-        kind = "choice" if option.choices is not None and key not in TEXTS else "text"
-        kind = "number" if option.is_number and option.unit != OWN_UNIT else kind
-        kind = "flag" if option.annotation == "bool" else kind
-        default = None if option.required or option.default is None else str(option.default)
-        more = {"choices": choices_of(row.kind, key), "default": default, "spelled": option.spelled}
-        more["unit"] = "" if option.unit in (None, "1", OWN_UNIT) else option.unit
-        fields.append({"name": key, "kind": kind, "help": option.text, **more})
-    return fields
+    return [_field(COMMANDS[command].kind, key) for key in COMMANDS[command].options.split()]
+
+
+def _field(of: type[Any] | None, key: str) -> dict[str, Any]:
+    option = _option_of(of, key)
+    kind = "choice" if option.choices is not None and key not in TEXTS else "text"
+    kind = "number" if option.is_number and option.unit != OWN_UNIT else kind
+    kind = "flag" if option.annotation == "bool" else kind
+    default = None if option.required or option.default is None else str(option.default)
+    more = {"choices": choices_of(of, key), "default": default, "spelled": option.spelled}
+    more["unit"] = "" if option.unit in (None, "1", OWN_UNIT) else option.unit
+    return {"name": key, "kind": kind, "help": option.text, **more}
 
 
 def choices_of(kind: Any, key: str) -> list[str]:
@@ -209,12 +222,18 @@ def choices_of(kind: Any, key: str) -> list[str]:
 
 
 def _option_of(kind: Any, key: str) -> Any:
-    return next((one for one in options_of(kind) if one.spelled == f"--{key.replace('_', '-')}"), None)
+    spelled = (key, f"--{key.replace('_', '-')}")
+    return next((one for one in options_of(kind) if one.spelled in spelled), None)
 
 
-def _fit(form: FormReader, words: list[str]) -> Made:
-    output = form.unused_name("fit.json")
-    return [*words, "-o", output], [output]
+def _into(name: str, option: str) -> Callable[[FormReader, list[str]], Made]:
+    """An end that writes one file by an option."""
+
+    def end(form: FormReader, words: list[str]) -> Made:
+        output = form.unused_name(name)
+        return [*words, option, output], [output]
+
+    return end
 
 
 def _report(form: FormReader, words: list[str]) -> Made:
@@ -242,11 +261,9 @@ def _export(form: FormReader, words: list[str]) -> Made:
 
 
 def _size(form: FormReader, words: list[str]) -> Made:
-    output = form.unused_name("sizing.html")
-    parts = [
-        word for name in (form.files("parts") if form.get("parts") else []) for word in ("--parts", name)
-    ]
-    return [*words, *parts, "--plot", output], [output]
+    task, parts = form.file("task"), form.files("parts") if form.get("parts") else []
+    words = [*([task] if task else []), *words, *(word for name in parts for word in ("--parts", name))]
+    return _into("sizing.html", "--plot")(form, words)
 
 
 def _virtual(form: FormReader, words: list[str]) -> Made:
@@ -265,6 +282,15 @@ def _record(form: FormReader, words: list[str]) -> Made:
     return [*words, "--yes", "-o", output], [output]
 
 
+def _page_options(kind: type[Any], first: str) -> str:
+    """Every option of a command but those that it has by themselves, and places to write to."""
+    aside = {*first.split(), *ASIDE, "export", "plot", "force", "progress"}
+    names = ((one.name, one.spelled.lstrip("-").replace("-", "_")) for one in options_of(kind))
+    return " ".join(spelled for name, spelled in names if name not in aside)
+
+
+ASIDE = ("json", "help", "output")
+"""Options that no form has: places to write to."""
 READING = "bench map set"
 COMMANDS: dict[str, CommandForm] = {
     "log": CommandForm("logs", READING, of_robots="map"),
@@ -275,7 +301,7 @@ COMMANDS: dict[str, CommandForm] = {
         FitOptions,
         of_robots="start map firmware joints friction hold_out",
         needs="start",
-        end=_fit,
+        end=_into("fit.json", "-o"),
     ),
     "report": CommandForm("fit", "sheet robot", end=_report),
     "export": CommandForm("", "method joint", ExportOptions, end=_export),
@@ -293,24 +319,28 @@ COMMANDS: dict[str, CommandForm] = {
         "", "port ids bench amplitude seconds speed zero limit", RecordWords, needs="port", end=_record
     ),
     "catalog": CommandForm(),
-    "size": CommandForm(
-        "",
-        "bench move bus motor any_ratio max_mass ambient by show verify",
-        SizeWords,
-        needs="bus",
-        end=_size,
+    "size": CommandForm("", _page_options(SizeWords, "task parts"), SizeWords, needs="bus", end=_size),
+    "power": CommandForm(
+        "robot log",
+        _page_options(PowerWords, "robot log"),
+        PowerWords,
+        needs="battery",
+        end=_into("power.html", "--plot"),
     ),
 }
 """Every command that a browser may ask for."""
-ASIDE = ("json", "help", "output")
-"""Options of other packages' commands that no form has."""
 
 
 def own_forms() -> dict[str, dict[str, Any]]:
-    """Commands of ours that have no page of their own, as `offered_commands` describes others'."""
-    text = (SIZE.__doc__ or "").strip().partition("\n\n")[0]
-    fields = [*form_fields("size"), {"name": "parts", "kind": "files", "help": "Tables of your own parts."}]
-    return {"size": {"help": text, "fields": fields}}
+    """Commands of ours whose pages are made of their options, as `offered_commands` describes others'."""
+    kinds = {"task": "file", "parts": "files"} | dict.fromkeys(FILES, "file") | dict.fromkeys(LISTS, "list")
+    forms = {}
+    for run, first in ((size, ("task", "parts")), (power, ("robot", "log"))):
+        row = COMMANDS[run.__name__]
+        fields = [_field(row.kind, key) for key in (*first, *row.options.split())]
+        shown = [{**one, "kind": kinds.get(one["name"], one["kind"])} for one in fields]
+        forms[run.__name__] = {"help": (run.__doc__ or "").strip().partition("\n\n")[0], "fields": shown}
+    return forms
 
 
 def offered_commands() -> dict[str, dict[str, Any]]:

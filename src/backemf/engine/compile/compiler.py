@@ -17,7 +17,7 @@ from ..system import System
 from . import cache
 
 if TYPE_CHECKING:
-    from ..hosted_system import HostedSystem
+    from ..hosted_system import HostedSystem, LiveSystem
     from .lower import LoweredHosted, LoweredSignals, LoweredSystem
 
 
@@ -157,14 +157,17 @@ def stepper(structure: Structure) -> Any:
 @functools.lru_cache(maxsize=64)
 def step_functions(structure: Structure) -> types.ModuleType:
     """The functions of a step that is called without Python: `prepare`, `step.address`, `begin.address`,
-    WIDTH."""
+    WIDTH, and `demand.address` where a supply is shared."""
 
     def write() -> str:
         from .dialects.numba import callable_source
-        from .lower import lower, lower_begin
+        from .lower import lower, lower_begin, lower_demand
 
-        lowered = lower(structure.system)
-        return callable_source(lowered, lower_begin(cast("HostedSystem", structure.system), lowered.graph))
+        lowered, live = lower(structure.system), cast("LiveSystem", structure.system)
+        more = {"begin": lower_begin(live, lowered.graph)}
+        if "sag" in live.inputs:
+            more["demand"] = lower_demand(live, lowered.graph)
+        return callable_source(lowered, more)
 
     structure = structure.of_states()
     module, cause = _load(structure.name("called", "begin"), write)

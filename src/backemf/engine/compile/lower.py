@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...physics.actuator import signals
-from ..hosted_system import HostedSystem
+from ..hosted_system import HostedSystem, LiveSystem
 from ..rows import DELAY
 from ..system import System
 from .ir import FAST, Form, Graph, LaneChoice, Level, Node, Tangents, evaluate, nodes
@@ -198,6 +198,19 @@ def lower_begin(system: HostedSystem, graph: Graph) -> list[Node]:
         return system.begin(x[:n_p], x[n_p], x[n_p + 1], x[n_p + 2 :])
 
     return tidy(graph, nodes(evaluate(trace(begin, len(leaves)), leaves, Tangents(graph))))
+
+
+def lower_demand(system: LiveSystem, graph: Graph) -> list[Node]:
+    """Trace and lower what a live system asks of a shared supply: of the leaves p, s and u."""
+    n_p, n_s = len(system.parameters), len(system.states)
+    leaves = [graph.leaf(f"p{i}", Level.PARAMETER) for i in range(n_p)]
+    leaves += [graph.leaf(f"s{i}", Level.STATE) for i in range(n_s)]
+    leaves += [graph.leaf(f"u{i}", Level.INPUT) for i in range(len(system.inputs))]
+
+    def demand(*x: Any) -> Sequence[Any]:
+        return system.demand(x[:n_p], x[n_p : n_p + n_s], x[n_p + n_s :])
+
+    return tidy(graph, nodes(evaluate(trace(demand, len(leaves)), leaves, Tangents(graph))))
 
 
 @dataclass(frozen=True, kw_only=True)

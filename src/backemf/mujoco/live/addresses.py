@@ -140,6 +140,31 @@ def begin(_context: Any, at: Any, terms: Any, targets: Any, states: Any) -> Any:
 
 
 @intrinsic
+def demand(_context: Any, at: Any, terms: Any, states: Any, inputs: Any, asked: Any) -> Any:
+    """What a structure asks of a shared supply.
+
+    Args:
+        at: address of the function; the others are addresses of numbers.
+        terms: of the structure.
+        states: now.
+        inputs: now.
+        asked: where the answer goes.
+
+    Returns:
+        Types and code.
+    """
+    return types.void(_I, _I, _I, _I, _I), _calling(VOID, _P, _P, _P, _P)
+
+
+@intrinsic
+def numbers(_context: Any, at: Any) -> Any:
+    """The numbers from an address on, for `carray`."""
+    return types.CPointer(types.float64)(types.int64), lambda _, builder, __, given: builder.inttoptr(
+        given[0], _P
+    )
+
+
+@intrinsic
 def on_stack(_context: Any, at: Any, d: Any) -> Any:
     """mj_markStack or mj_freeStack."""
     return types.void(_I, _I), _calling(VOID, _P)

@@ -36,6 +36,7 @@ from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
 from ..models import LoadedModel, solver_findings
 from . import callback, model_edit, motor_rows, safe
 from .motors import Attachment, Motors as Motors, element
+from .places import SHARED
 from .shared_bus import SharedBus
 
 INERTIA_FLOOR = 1e-10
@@ -104,7 +105,7 @@ def attach(
             what the actuator's own drive follows, in the joint's units.
         check: move every joint for a second beside the model as it was, and refuse one that no longer
             follows.
-        supply: a `be.Supply` that all share, in place of their own; see `Motors.feed`.
+        supply: a `be.Supply` that all share, in place of their own; see `Motors.bus`.
         allow_outside: let the model include files from outside its own folder.
 
     Returns:
@@ -128,7 +129,7 @@ def attach(
     said = [*drive_findings(one.drive for one in placed.values()), *choice.findings(), *solver_findings(made)]
 
     def fill(least: int = 1) -> Motors:
-        return replace(_fill_model(made, spec, placed, said, substeps, sweeps, least), shared=shared)
+        return _fill_model(made, spec, placed, said, substeps, sweeps, shared, least)
 
     return _try_motors(before, fill, () if substeps else FINER, placed, ctrl) if check else fill()
 
@@ -252,12 +253,15 @@ def _fill_model(
     findings: list[Finding],
     substeps: int | None,
     sweeps: int,
+    shared: SharedBus | None,
     least: int = 1,
 ) -> Motors:
     """Write every motor's numbers into the compiled model, and into its description; each takes at least so
     many substeps."""
     h, joints, known = float(model.opt.timestep), {}, {}
     linked = motor_rows.trees(model, {joint: one.name for joint, one in placed.items()})
+    members = sorted(int(model.actuator(one.name).id) for one in placed.values())
+    on_bus, supply = ({}, None) if shared is None else (shared.settings(members), shared.supply)
     for joint, inertia in _inertias(model, placed).items():
         one = placed[joint]
         above = max(inertia - motor_rows.armature_of(one.system), 0.0)
@@ -277,9 +281,10 @@ def _fill_model(
             "scale": one.drive.scale,
             **linked[joint],
             **_main(model, index),
+            **on_bus.get(index, {"n_bus": 0, "bus_next": -1, "bus": -1}),
         }
         channels = [_channel(model, one, target) for target in one.system.inputs[3:]]
-        motor_rows.put(model, index, motor_rows.row(one.functions, one.system, settings, channels))
+        motor_rows.put(model, index, motor_rows.row(one.functions, one.system, settings, channels, supply))
         spec.actuator(one.name).userdata = model.actuator_user[index].copy()
         joints[joint] = Attachment(
             joint=joint,
@@ -295,7 +300,7 @@ def _fill_model(
             kept_armature=one.drive.before.armature if "armature" in one.drive.keeps else 0.0,
             system=one.system,
         )
-    return Motors(model=model, spec=spec, joints=joints, findings=tuple(findings))
+    return Motors(model=model, spec=spec, joints=joints, findings=tuple(findings), shared=shared)
 
 
 def _by_joint(given: Any) -> dict[str, Any]:
@@ -369,14 +374,16 @@ def _add_channels(spec: Any, placed: Mapping[str, AttachedActuator], feedforward
     for joint, one in placed.items():
         drive = one.system.actuator.drive
         for asked in one.system.inputs[3:]:
-            if asked in ("disabled", "sag") or (feedforward and asked != drive.followed):
+            if asked == "disabled" or (feedforward and asked not in (drive.followed, "sag")):
                 extra = spec.add_actuator(name=f"{one.name}_{asked}", target=joint)
                 extra.trntype = mujoco.mjtTrn.mjTRN_JOINT
                 extra.gainprm[:] = 0.0
 
 
 def _channel(model: Any, actuator: AttachedActuator, target: str) -> int:
-    """Which element of ctrl holds a target; -1: none, and it is 0."""
+    """Which element of ctrl holds a target; -1: none, and it is 0; SHARED: none, for the bus says it."""
+    if target == "sag":
+        return SHARED
     mujoco = load_mujoco()
     name = actuator.name if target == actuator.system.actuator.drive.followed else f"{actuator.name}_{target}"
     index = int(mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name))

@@ -49,8 +49,9 @@ class _Table:
         places = (system.states.index("position"), system.states.index("velocity"))
         late = len(system.actuator.drive.targets)
         sizes = (len(system.states), len(system.inputs) - 3)
+        shared = functions.demand.address if "sag" in system.inputs else 0
         step, begin = functions.step.address, functions.begin.address
-        self.numbers[at : at + ROW] = [number, step, *sizes, *places, late, begin]
+        self.numbers[at : at + ROW] = [number, step, *sizes, *places, late, begin, shared]
         self.known[number] = functions
         self.numbers[self.n_layout] = len(self.known)  # last: another thread may be stepping
 
@@ -66,7 +67,7 @@ def _functions() -> tuple[Any, Any]:
     texts = [
         Path(__file__).with_name(f"{n}.py").read_text("utf-8") for n in ("kernel", "addresses", "places")
     ]
-    kernel = cache.load(cache.name_of(*texts), lambda: texts[0])
+    kernel = cache.load(cache.name_of(*texts, cache.physics_code()), lambda: texts[0])
     # two names, so two functions:
     return tuple(_bound(getattr(kernel, name).address) for name in ("advance", "effort"))  # type: ignore[return-value]
 
@@ -136,7 +137,7 @@ def heading(number: int, width: int, first: int, n_terms: int) -> list[float]:
     return [float(values[name]) for name in HEADING]
 
 
-PROBE = """<mujoco><option timestep="{h}" gravity="0 0 -{g}"/><worldbody>
+PROBE = """<mujoco><size nuserdata="1"/><option timestep="{h}" gravity="0 0 -{g}"/><worldbody>
 <body><joint name="a" type="hinge"/><geom size=".1"/>
 <body pos="1 0 0"><joint name="b" type="hinge" damping="1"/><geom size=".1"/></body></body></worldbody>
 <actuator><general name="a" joint="a" dyntype="user" actdim="3" user="1 2"/>
@@ -181,9 +182,11 @@ def _library(mujoco: Any) -> Path:
 def _of_probe(mujoco: Any, h: float) -> MemoryLayout:
     model = mujoco.MjModel.from_xml_string(PROBE.format(h=repr(h), g=repr(1e3 * h)))
     data = mujoco.MjData(model)
+    data.time = 10.0 * h
     places = {
         **_find_words(mujoco, data, {name: getattr(data, name).ctypes.data for name in OF_DATA}),
         **_find_words(mujoco, model, {name: getattr(model, name).ctypes.data for name in OF_MODEL}),
+        **_find_words(mujoco, data, {"time": int(np.float64(data.time).view(np.uint64))}),
         **_find_words(mujoco, model, {"timestep": int(np.float64(h).view(np.uint64))}),
     }
     widths = {"n_dynprm": model.actuator_dynprm.shape[1], "n_trnid": model.actuator_trnid.shape[1]}

@@ -35,13 +35,18 @@ size.
 
 from __future__ import annotations
 
+import types
+
 import numba
+from numba import carray
 
 from backemf.mujoco.live.addresses import (
     allocate,
     begin,
     call,
+    demand,
     keep,
+    numbers,
     on_stack,
     put,
     real,
@@ -57,6 +62,8 @@ from backemf.mujoco.live.places import (
     ALLOCATE,
     ARMATURE,
     BIAS,
+    BUS_AT,
+    BUS_NEXT,
     CTRL,
     CTRL_HIGH,
     CTRL_LOW,
@@ -72,6 +79,7 @@ from backemf.mujoco.live.places import (
     MAIN,
     MARK,
     MEMBER,
+    N_BUS,
     N_DOFS,
     N_DYNPRM,
     N_LINE,
@@ -84,20 +92,36 @@ from backemf.mujoco.live.places import (
     QPOS_AT,
     QVEL,
     ROW,
+    SAG,
     SCALE,
+    SHARED,
     SOLVE,
     STILL,
     STRUCTURES,
     SUBSTEPS,
     SWEEPS,
+    TIME,
     TIMESTEP,
     USER,
+    USERDATA,
 )
+from backemf.physics import supply
 
 CACHE = globals().get("CACHE", False)
 """Whether the machine code is kept beside this text; said by whoever runs it."""
 EXACT = {"error_model": "numpy", "fastmath": {"contract"}}
 """Divisions by 0 give infinity; products and sums may be one."""
+
+
+def own(function):
+    """A function of the supply's physics, compiled to call the others as they are compiled here."""
+    return numba.njit(types.FunctionType(function.__code__, globals(), function.__name__), **EXACT)
+
+
+TINY, N_DEMAND, N_NUMBERS, N_STATE = supply.TINY, len(supply.DEMAND), len(supply.NUMBERS), len(supply.BUS)
+math = supply.math
+open_voltage, bus_voltage = own(supply.open_voltage), own(supply.bus_voltage)
+draw_power, feed_joints = own(supply.draw_power), own(supply.feed_joints)
 
 
 @numba.njit("int64(int64, int64)", cache=CACHE)
@@ -127,12 +151,20 @@ def joint_of(table, m, i):
     return whole(word(m + word(table, JOINT), 0), word(table, N_TRNID) * i)
 
 
-@numba.njit("float64(int64, int64, int64)", cache=CACHE)
-def read_ctrl(settings, ctrl, channel):
+@numba.njit("int64(int64, int64, int64)", cache=CACHE)
+def bus_of(table, d, settings):
+    """Where an actuator's bus is."""
+    return word(d + word(table, USERDATA), 0) + 8 * int(real(settings, BUS_AT))
+
+
+@numba.njit("float64(int64, int64, int64, int64)", cache=CACHE)
+def read_ctrl(table, d, settings, channel):
     """What an element of ctrl says; without one, 0."""
+    if channel == SHARED:
+        return real(bus_of(table, d, settings), SAG)
     if channel < 0:
         return 0.0
-    now = real(ctrl, channel)
+    now = real(word(d + word(table, CTRL), 0), channel)
     if channel == int(real(settings, MAIN)):
         now = min(max(now, real(settings, CTRL_LOW)), real(settings, CTRL_HIGH)) * real(settings, SCALE)
     return now
@@ -144,8 +176,7 @@ def ask(table, m, d, i, row, settings, dot, h):
     where one arrives inside a step."""
     n_states, n_targets, n_line = word(row, 2), word(row, 3), int(real(settings, N_LINE))
     at = whole(word(m + word(table, ADDRESS), 0), i)
-    act, ctrl = word(d + word(table, ACT), 0) + 8 * at, word(d + word(table, CTRL), 0)
-    channels = settings + 8 * (N_SETTINGS + n_states)
+    act, channels = word(d + word(table, ACT), 0) + 8 * at, settings + 8 * (N_SETTINGS + n_states)
     inputs, line = n_states + 1, n_states + 4 + n_targets
     has_begun = real(act, word(row, 4)) > 0.5
     lag = real(settings, DELAY) / h + 0.5
@@ -157,7 +188,7 @@ def ask(table, m, d, i, row, settings, dot, h):
     part = max(lag - late, 0.0)
     for k in range(n_targets):
         channel = int(real(channels, k))
-        now = read_ctrl(settings, ctrl, channel)
+        now = read_ctrl(table, d, settings, channel)
         new, old = now, now
         if has_begun and n_line > 0:
             if late > 0:
@@ -184,8 +215,7 @@ def rates(table, m, d, i, row, settings, act, v, h):
     """From values after the step to rates: whoever integrates arrives there."""
     n_states, n_targets, n_line = word(row, 2), word(row, 3), int(real(settings, N_LINE))
     at = whole(word(m + word(table, ADDRESS), 0), i)
-    dot, ctrl = word(d + word(table, ACT_DOT), 0) + 8 * at, word(d + word(table, CTRL), 0)
-    starts = settings + 8 * N_SETTINGS
+    dot, starts = word(d + word(table, ACT_DOT), 0) + 8 * at, settings + 8 * N_SETTINGS
     channels = starts + 8 * n_states
     inputs, line = n_states + 1, n_states + 4 + n_targets
     has_begun = real(act, word(row, 4)) > 0.5
@@ -198,17 +228,17 @@ def rates(table, m, d, i, row, settings, act, v, h):
         put(dot, inputs + k, -real(act, inputs + k) / h)
     for k in range(n_targets):
         channel = int(real(channels, k))
-        now = read_ctrl(settings, ctrl, channel)
+        now = read_ctrl(table, d, settings, channel)
         for j in range(n_line):
             place = line + k * n_line + j
             before = real(act, place - 1) if j > 0 and has_begun else now
             put(dot, place, (before - real(act, place)) / h)
 
 
-@numba.njit("int64(int64, int64, int64, int64, int64, int64, int64, int64)", cache=CACHE)
-def gather(table, m, d, i, n, n_dofs, units, members):
-    """Who the actuators of a tree are: where each one's numbers are, and its joint's, and its unit torque; 1,
-    or 0 where a structure is not known in this process."""
+@numba.njit("int64(int64, int64, int64, int64, int64, int64, int64, int64, int64)", cache=CACHE)
+def gather(table, m, d, i, n, n_dofs, units, members, link):
+    """Who the actuators of a tree, or of a bus, are: where each one's numbers are, and its joint's, and its
+    unit torque; 1, or 0 where a structure is not known in this process."""
     acts, dots = word(d + word(table, ACT), 0), word(d + word(table, ACT_DOT), 0)
     for k in range(n * n_dofs):
         put(units, k, 0.0)
@@ -229,8 +259,45 @@ def gather(table, m, d, i, n, n_dofs, units, members):
         keep(member, 5, dof)
         keep(member, 6, whole(word(m + word(table, QPOS_AT), 0), joint))
         keep(member, 7, i)
-        put(units, k * n_dofs + dof, 1.0)
-        i = int(real(settings, NEXT))
+        if n_dofs > 0:
+            put(units, k * n_dofs + dof, 1.0)
+        i = int(real(settings, link))
+    return 1
+
+
+@numba.njit("int64(int64, int64, int64, int64, int64, int64, float64)", cache=CACHE)
+def share_supply(table, m, d, i, first, n, h):
+    """Solve the bus for what its n actuators ask for now, of which `first` are i's settings; 1, or 0 where a
+    structure is not known in this process."""
+    members, bus = allocate(word(table, ALLOCATE), d, n * (MEMBER + N_DEMAND)), bus_of(table, d, first)
+    joints = members + 8 * MEMBER * n
+    if gather(table, m, d, i, n, 0, members, members, BUS_NEXT) == 0:
+        return 0
+    for k in range(n):
+        member = members + 8 * MEMBER * k
+        row, terms, settings, act, dot = (
+            word(member, 0),
+            word(member, 1),
+            word(member, 2),
+            word(member, 3),
+            word(member, 4),
+        )
+        q, v = (
+            real(word(d + word(table, QPOS), 0), word(member, 6)),
+            real(word(d + word(table, QVEL), 0), word(member, 5)),
+        )
+        ask(table, m, d, word(member, 7), row, settings, dot, h)
+        state(row, terms, settings, act, dot, q - 0.5 * h * v, v)
+        demand(word(row, 8), terms, dot, dot + 8 * (word(row, 2) + 1), joints + 8 * N_DEMAND * k)
+    behind = first + 8 * (N_SETTINGS + word(word(members, 0), 2) + word(word(members, 0), 3))
+    now, before = real(d + word(table, TIME), 0) + 1.0, real(bus, 0)
+    for k in range(N_STATE if before == 0.0 else 0):
+        put(bus, k + 1, real(behind, N_NUMBERS + k))
+    elapsed = max(now - before, 0.0) if before != 0.0 else 0.0
+    kept, asked = carray(numbers(bus + 8), (N_STATE,)), carray(numbers(joints), (n, N_DEMAND))
+    feed_joints(carray(numbers(behind), (N_NUMBERS,)), elapsed, h, kept, asked)
+    put(bus, 0, now)
+    put(bus, SAG, real(behind, 0) - kept[N_STATE - 1])
     return 1
 
 
@@ -301,14 +368,20 @@ def advance(table, m, d, i):
         return 0.0
     settings = numbers_of(table, m, i, heading) + 8 * int(real(heading, 4))
     n, n_dofs, sweeps = int(real(settings, N_TREE)), int(real(settings, N_DOFS)), int(real(settings, SWEEPS))
-    h = real(m + word(table, TIMESTEP), 0)
+    h, n_bus = real(m + word(table, TIMESTEP), 0), int(real(settings, N_BUS))
+    if n_bus > 0:
+        on_stack(word(table, MARK), d)
+        known = share_supply(table, m, d, i, settings, n_bus, h)
+        on_stack(word(table, FREE), d)
+        if known == 0:
+            return numba.float64(0.0) / 0.0
     if n == 0:
         return 0.0
     on_stack(word(table, MARK), d)
     units = allocate(word(table, ALLOCATE), d, n * (2 * n_dofs + n + 4 + MEMBER))
     inverse = units + 8 * n * n_dofs
     mobility, members = inverse + 8 * n * n_dofs, inverse + 8 * n * (n_dofs + n + 3)
-    if gather(table, m, d, i, n, n_dofs, units, members) == 0:
+    if gather(table, m, d, i, n, n_dofs, units, members, NEXT) == 0:
         on_stack(word(table, FREE), d)
         return numba.float64(0.0) / 0.0
     solve(word(table, SOLVE), m, d, inverse, units, numba.int32(n))

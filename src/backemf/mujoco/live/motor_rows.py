@@ -11,6 +11,7 @@ import numpy as np
 
 from ...engine.hosted_system import LiveSystem
 from ...physics.actuator import Actuator
+from ...physics.supply import BUS, NUMBERS, Supply
 from .places import SETTINGS
 
 LINES = 2
@@ -30,7 +31,8 @@ def size(system: LiveSystem, n_line: int) -> int:
 
 def width(functions: Any, system: LiveSystem) -> int:
     """Numbers of an actuator in `actuator_user`."""
-    return functions.WIDTH + len(SETTINGS) + len(system.states) + len(system.inputs) - 3
+    shared = len(NUMBERS) + len(BUS) if "sag" in system.inputs else 0
+    return functions.WIDTH + len(SETTINGS) + len(system.states) + len(system.inputs) - 3 + shared
 
 
 def trees(model: Any, actuators: Mapping[str, str]) -> dict[str, dict[str, int]]:
@@ -55,7 +57,13 @@ def armature_of(system: LiveSystem) -> float:
     return float(system.armature([*system.parameters.values()]))
 
 
-def row(functions: Any, system: LiveSystem, kept: Mapping[str, float], channels: Sequence[int]) -> np.ndarray:
+def row(
+    functions: Any,
+    system: LiveSystem,
+    kept: Mapping[str, float],
+    channels: Sequence[int],
+    supply: Supply | None = None,
+) -> np.ndarray:
     """An actuator's numbers in `actuator_user`; see `kernel.py`.
 
     Args:
@@ -63,6 +71,7 @@ def row(functions: Any, system: LiveSystem, kept: Mapping[str, float], channels:
         system: the actuator in a simulation.
         kept: its settings, apart from delay and armature.
         channels: the element of ctrl of each target; -1: none.
+        supply: that it shares with others; None: what stands there stays.
 
     Returns:
         Terms, settings, states at rest and channels, one after the other.
@@ -71,7 +80,8 @@ def row(functions: Any, system: LiveSystem, kept: Mapping[str, float], channels:
     functions.prepare(np.array([[*system.parameters.values()]], float), terms)
     settings = {**kept, "delay": actuator.drive.delay or 0.0, "armature": armature_of(system)}
     rest = [*actuator.initial_state().values()]
-    return np.concatenate([terms[0], [settings[k] for k in SETTINGS], rest, channels])
+    shared = [] if supply is None else [*supply.numbers, *supply.begin()]
+    return np.concatenate([terms[0], [settings[k] for k in SETTINGS], rest, channels, shared])
 
 
 def settings_of(model: Any, index: int) -> dict[str, float]:

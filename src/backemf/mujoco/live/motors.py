@@ -113,21 +113,9 @@ class Motors(NotebookDisplay):
             start = {name: plain[name] + float(act[k]) for k, name in enumerate(system.states)}
         return start | {"position": q, "velocity": v}, asked
 
-    def feed(self, data: Any) -> None:
-        """Let the motors draw on the supply that they share: to be called before each step.
-
-        Args:
-            data: of this model.
-
-        Raises:
-            MissingValue: the motors share no supply.
-        """
-        if self.shared is None:
-            raise MissingValue("these motors share no supply; attach them with supply=be.Supply(...)")
-        self.shared.feed(self, data)
-
     def bus(self, data: Any) -> dict[str, float]:
-        """The shared supply at the last step: its voltage [V], current [A] and the charge that is used [A s].
+        """The shared supply at the last step: voltage [V] and current [A] of the bus, the charge that is used
+        of a full one [A s], and more: the names of `backemf.physics.supply.BUS`.
 
         Raises:
             MissingValue: the motors share no supply.
@@ -136,14 +124,35 @@ class Motors(NotebookDisplay):
             raise MissingValue("these motors share no supply; attach them with supply=be.Supply(...)")
         return self.shared.look(data)
 
+    def look(self, data: Any) -> dict[str, dict[str, float]]:
+        """What findings are made of: the bus, and the windings' temperatures [degC] by joint."""
+        heats = {n: (one, one.actuator.motor.thermal) for n, one in self.joints.items()}
+        limited = {n: one for n, (one, heat) in heats.items() if heat and heat.max_temperature is not None}
+        windings = {n: self.state_of(one, data)[0]["winding_temperature"] for n, one in limited.items()}
+        return {"bus": {} if self.shared is None else self.shared.look(data), "windings": windings}
+
     def findings_of(self, data: Any) -> list[Finding]:
-        """What is to be said of the motors now: windings that are too hot, by joint."""
-        said = []
-        for name, one in self.joints.items():
-            heat = one.actuator.motor.thermal
-            if heat is not None and heat.max_temperature is not None:
-                T = self.state_of(one, data)[0]["winding_temperature"]
-                said += heat.findings(np.array([float(data.time)]), np.array([T]), name)
+        """What is to be said of the motors now: windings that are too hot, by joint, and their supply."""
+        return self.findings_along(np.array([float(data.time)]), [self.look(data)])
+
+    def findings_along(self, time: np.ndarray, seen: list[Any]) -> list[Finding]:
+        """The same of a while.
+
+        Args:
+            time: at which it was looked, from when it began [s].
+            seen: what `look` gave.
+
+        Returns:
+            Findings.
+        """
+        bus = {name: np.array([one["bus"][name] for one in seen]) for name in seen[0]["bus"]}
+        said = [] if self.shared is None else self.shared.supply.findings(time, bus)
+        for name in seen[0]["windings"]:
+            heat, T = (
+                self.joints[name].actuator.motor.thermal,
+                np.array([one["windings"][name] for one in seen]),
+            )
+            said += [] if heat is None else heat.findings(time, T, name)
         return said
 
     def _drive_inputs(self, one: Attachment, data: Any) -> dict[str, float]:
@@ -161,7 +170,7 @@ class Motors(NotebookDisplay):
             if name == "disabled":
                 asked["enabled"] = 1.0 - value
             elif name == "sag":
-                asked["supply"] = float(one.actuator.drive.supply or 0.0) - value
+                asked["supply"] = self.bus(data)["ceiling"]
             else:
                 asked[name] = float(act[line + k * n_line + late - 1]) if begun and late > 0 else value
         return asked

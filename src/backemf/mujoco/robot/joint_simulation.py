@@ -6,15 +6,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...engine.rows import Delay
 from ...errors import MissingValue
+from ...findings import Finding
 from ...logs.log import Log, start_of, targets
 from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
+from ...physics.supply import Supply
 from ..arrays import load_mujoco, without_log
 from ..live.attach import Motors, attach
 from ..xml import check_text
@@ -37,8 +39,9 @@ def simulate_joints(
     restarts: Sequence[int] = (),
     motion: RobotMotion | None = None,
     step: float = LONGEST_STEP,
+    said: list[Finding] | None = None,
 ) -> np.ndarray:
-    """Simulate all joints together, from the log's start and what was asked.
+    """Simulate all joints together, from the log's start and what was asked, on the robot's supply.
 
     Args:
         robot: its links and joints.
@@ -49,6 +52,7 @@ def simulate_joints(
         restarts: samples at which every joint is put where it was recorded.
         motion: along the log; None: found from it.
         step: longest step of the simulation [s].
+        said: gets what is to be said of windings and supply; None: nobody looks.
 
     Returns:
         Positions at the log's samples, (samples, joints) [rad or m]; NaN where they ran away.
@@ -57,16 +61,15 @@ def simulate_joints(
         MissingValue: a joint with an actuator is not in the log.
     """
     _check_joints(actuators, log)
-    motion = motion_of(robot, log) if motion is None else motion
-    motors = _motors(robot.model, ground, step, tuple(_on_time(actuators, delays or {}).items()))
+    motion = motion or motion_of(robot, log)
+    motors = _motors(robot.model, ground, step, _on_time(actuators, delays or {}), robot.supply)
     mujoco, model, t = load_mujoco(), motors.model, motion.time
     at_q, at_v = places(robot, model)
     led = np.array([j for j, name in enumerate(robot.names) if name not in actuators], int)
-    led_q, led_v = at_q[led], at_v[led]
     sent = _ctrl_rows(robot, motors, actuators, log, t, delays or {})
     found, begin = np.full((len(t), len(robot.joints)), np.nan), motion_at_start(robot, log, motion)
     data, starts, stepped = mujoco.MjData(model), {0, *restarts}, mujoco.mj_step
-    qpos, qvel, ctrl = data.qpos, data.qvel, data.ctrl
+    qpos, qvel, ctrl, seen = data.qpos, data.qvel, data.ctrl, list[Any]()
     with without_log():
         for k in range(len(t)):
             found[k] = begin[0] if k == 0 else qpos[at_q]
@@ -78,15 +81,27 @@ def simulate_joints(
             dt = float(t[k + 1] - t[k])
             n = max(1, int(np.ceil(dt / step - 1e-6)))
             model.opt.timestep = dt / n
-            slopes = (motion.position[k + 1, led] - motion.position[k, led]) / dt
             for i, asked in enumerate(sent.within(k, n)):
-                if len(led):
-                    qpos[led_q] = motion.position[k, led] + slopes * (i * dt / n)
-                    qvel[led_v] = slopes
+                _lead(data, motion, led, (at_q[led], at_v[led]), k, i * dt / n)
                 ctrl[sent.elements] = asked
                 stepped(model, data)
+            seen += [] if said is None else [motors.look(data)]
+    _report(said, motors, t, seen)
     found[:, led] = motion.position[:, led]
     return found
+
+
+def _report(said: list[Finding] | None, motors: Motors, t: np.ndarray, seen: list[Any]) -> None:
+    if said is not None and seen:
+        said += motors.findings_along(t[1 : len(seen) + 1] - t[0], seen)
+
+
+def _lead(data: Any, motion: RobotMotion, led: np.ndarray, at: Any, k: int, later: float) -> None:
+    """Put joints where they were recorded, some time after sample k [s]."""
+    if len(led):
+        q, t = motion.position[k : k + 2, led], motion.time
+        data.qvel[at[1]] = (q[1] - q[0]) / (t[k + 1] - t[k])
+        data.qpos[at[0]] = q[0] + data.qvel[at[1]] * later
 
 
 def _check_joints(actuators: Mapping[str, Actuator], log: Log) -> None:
@@ -97,20 +112,24 @@ def _check_joints(actuators: Mapping[str, Actuator], log: Log) -> None:
             )
 
 
-def _on_time(actuators: Mapping[str, Actuator], delays: Mapping[str, float]) -> dict[str, Actuator]:
+def _on_time(
+    actuators: Mapping[str, Actuator], delays: Mapping[str, float]
+) -> tuple[tuple[str, Actuator], ...]:
     """Actuators whose commands are made late before they are sent, without the play of their teeth: these are
     so stiff that the links would ask for steps of microseconds."""
     late = {n for n, a in actuators.items() if n in delays or a.drive.delay}
     made = {n: a.replace(**{"drive.delay": 0.0}) if n in late else a for n, a in actuators.items()}
-    return {
-        n: replace(a, gearbox=replace(a.gearbox, backlash=None, contact_stiffness=None))
-        for n, a in made.items()
-    }
+    loose = {"backlash": None, "contact_stiffness": None}
+    return tuple((n, replace(a, gearbox=replace(a.gearbox, **loose))) for n, a in made.items())
 
 
 @functools.lru_cache(maxsize=8)
 def _motors(
-    model: str, ground: Ground | None, step: float, actuators: tuple[tuple[str, Actuator], ...]
+    model: str,
+    ground: Ground | None,
+    step: float,
+    actuators: tuple[tuple[str, Actuator], ...],
+    supply: Supply | None,
 ) -> Motors:
     """The robot with its actuators, and nothing else that drives, damps or limits what is asked."""
     mujoco = load_mujoco()
@@ -121,7 +140,7 @@ def _motors(
     spec.option.iterations = spec.option.ls_iterations = 50
     for name, _ in actuators:  # also of a rotor that nobody knows: the fit's own number counts
         spec.joint(name).armature = 0.0
-    motors = attach(spec, dict(actuators), feedforward=True, ctrl="actuator", check=False)
+    motors = attach(spec, dict(actuators), feedforward=True, ctrl="actuator", check=False, supply=supply)
     alone_with(motors.model, {joint.joint: joint.index for joint in motors.joints.values()})
     driven = [int(motors.model.joint(name).dofadr[0]) for name, _ in actuators]
     motors.model.dof_armature[np.setdiff1d(np.arange(motors.model.nv), driven)] = LED

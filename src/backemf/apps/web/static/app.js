@@ -8,7 +8,7 @@ import {trouble} from "./parts.js";
 
 const main = document.getElementById("main");
 const where = document.getElementById("where");
-const SCREENS = {servo: "./servo.js", robot: "./servo.js", mechanism: "./mechanism.js", model: "./model.js", sheet: "./sheet.js", record: "./record.js"};
+const SCREENS = {servo: "./servo.js", robot: "./servo.js", mechanism: "./mechanism.js", model: "./model.js", sheet: "./sheet.js", record: "./record.js", size: "./task.js", power: "./task.js"};
 let offered = null;
 
 /** The project's name, which can be typed over. */

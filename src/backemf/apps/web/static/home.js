@@ -10,6 +10,8 @@ const KINDS = [
   ["mechanism", "An FRC log", "WPILOG or SysId: kS, kV, kA, kG with intervals, and gains to paste."],
   ["model", "A simulation model", "An MJCF: every actuator in physical terms, what looks wrong, before and after."],
   ["sheet", "A datasheet", "Type its numbers and see at once what follows, and what disagrees."],
+  ["size", "A task for a motor", "A table, or a load and a motion: which motor behind which gears does it, how hot, how surely."],
+  ["power", "A robot on a battery", "A recording and a supply: sag, energy, what is not delivered, what gets too hot."],
   ["record", "A servo on a bus", "Record from a virtual servo, or one that is connected."],
 ];
 const NAMES = Object.fromEntries(KINDS.map(([kind, title]) => [kind, title]));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..ir import Level, Node
 from ..lower import LoweredSystem
@@ -94,47 +94,60 @@ def stepper_source(lowered: LoweredSystem, *, fastmath: bool = True) -> str:
     return str(source)
 
 
-def callable_source(lowered: LoweredSystem, begin: Sequence[Node], *, fastmath: bool = True) -> str:
+HEADS = {"begin": "HGS", "demand": "HSUD"}
+"""Arguments of the functions beside a step: rows of terms, of states, inputs and targets; the last is where
+the answer goes."""
+
+
+def callable_source(
+    lowered: LoweredSystem, more: Mapping[str, Sequence[Node]], *, fastmath: bool = True
+) -> str:
     """The same for callers without Python: `prepare(P, H)`, and `step`, whose address takes n, pointers to
     one row each of H, S and U, h, and a pointer to where the states and what else a step gives go: S itself,
     if need be. The address of `begin` takes pointers to one row each of H, of targets G, and of states S with
-    position and velocity, where all states go as they begin.
+    position and velocity, where all states go as they begin; that of `demand` those of H, S and U, and to
+    where what a motor asks of its supply goes.
 
     Args:
         lowered: the system.
-        begin: its states as they begin.
+        more: results of the functions of HEADS that are wanted.
         fastmath: whether products and sums may be fused.
 
     Returns:
         The source of a module.
     """
-    source, slow_terms = _begin_source(lowered, fastmath, begin)
+    source, slow_terms = _begin_source(lowered, fastmath, [x for values in more.values() for x in values])
     source.add("from numba import carray, cfunc", "", 'step_body = body("""')
     with source.block("def step(n, H, S, U, h, after):"), source.block("for c in range(S.shape[0]):"):
         _write_step(source, lowered, slow_terms)
-    widths = len(slow_terms), len(lowered.states), len(lowered.inputs), len(lowered.step.values)
-    rows = [f"carray({x}, (1, {w}))" for x, w in zip(("H", "S", "U", "after"), widths, strict=True)]
+    widths = {"H": len(slow_terms), "S": len(lowered.states), "U": len(lowered.inputs)}
+    widths |= {"G": len(lowered.inputs), "D": 0, "after": len(lowered.step.values)}
+    widths |= {HEADS[name][-1]: len(values) for name, values in more.items()}
+    rows = {x: f"carray({x}, (1, {w}))" for x, w in widths.items()}
     pointer = "CPointer(float64)"
     source.add('""")', "", "")
     source.add(f'@cfunc("void(int64, {pointer}, {pointer}, {pointer}, float64, {pointer})", **CALLED)')
     with source.block("def step(n, H, S, U, h, after):"):
-        source.add(f"step_body((n, {rows[0]}, {rows[1]}, {rows[2]}, h, {rows[3]}))")
-    _write_begin(source, begin, slow_terms)
-    source.add("", "", f'@cfunc("void({pointer}, {pointer}, {pointer})", **CALLED)')
-    with source.block("def begin(H, G, S):"):
-        source.add(f"begin_body(({rows[0]}, carray(G, (1, {len(lowered.inputs)})), {rows[1]}))")
+        source.add(f"step_body((n, {rows['H']}, {rows['S']}, {rows['U']}, h, {rows['after']}))")
+    for name, values in more.items():
+        names = ", ".join(HEADS[name])
+        _write_once(source, name, values, slow_terms)
+        source.add("", "", f'@cfunc("void({", ".join([pointer] * len(HEADS[name]))})", **CALLED)')
+        with source.block(f"def {name}({names}):"):
+            source.add(f"{name}_body(({', '.join(rows[x] for x in HEADS[name])}))")
     return str(source)
 
 
-def _write_begin(source: SourceText, states: Sequence[Node], slow_terms: Sequence[Node]) -> None:
-    """States as they begin, one row of them."""
-    used = numbered_leaves(states, "gs")
-    source.add("", "", 'begin_body = body("""')
-    with source.block("def begin(H, G, S):"), source.block("for c in range(S.shape[0]):"):
+def _write_once(source: SourceText, name: str, values: Sequence[Node], slow_terms: Sequence[Node]) -> None:
+    """A function of one row each, that gives one."""
+    head = HEADS[name]
+    source.add("", "", f'{name}_body = body("""')
+    with source.block(f"def {name}({', '.join(head)}):"), source.block("for c in range(H.shape[0]):"):
         source.add(*[f"{NUMBA.text(x)} = H[c, {i}]" for i, x in enumerate(slow_terms)])
+        used = numbered_leaves(values, head[1:].lower())
         source.add(*[f"{x} = {x[0].upper()}[c, {x[1:]}]" for x in used])
-        source.add(*NUMBA.statements(states, Level.INPUT, Level.STATE))
-        source.add(*[f"S[c, {i}] = {NUMBA.text(x)}" for i, x in enumerate(states)])
+        source.add(*NUMBA.statements(values, Level.INPUT, Level.STATE))
+        source.add(*[f"{head[-1]}[c, {i}] = {NUMBA.text(x)}" for i, x in enumerate(values)])
     source.add('""")')
 
 
