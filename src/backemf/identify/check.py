@@ -59,6 +59,23 @@ REMEDIES = {
         "load_motor_quadratic", "load_external_quadratic", "load_motor_stribeck", "load_external_stribeck"
     ): "record heavy loads at low gains, close to sticking",
     ("drive.delay",): "record steps at a high rate",
+    ("drive.punch", "drive.deadband"): (
+        "record stops under different small loads, with the duty or current there: where a joint stops, and"
+        " what holds it, tells a dead zone from a start-up duty"
+    ),
+    ("drive.firmware_derivative_gain", "drive.volt_seconds_per_radian"): (
+        "record steps and fast sines at two settings of D, at a rate that shows the overshoot"
+    ),
+    (
+        *("drive.firmware_integral_gain", "drive.volts_per_radian_second", "drive.volts_per_radian"),
+        "drive.newton_metres_per_radian_second",
+    ): "record holds of some seconds under load: an integral creeps on where nothing else moves",
+    ("drive.acceleration",): "record steps, and sines fast enough to fall behind",
+    ("drive.slew",): "record jumps so large that the speed stays the same for a while",
+    ("drive.duty_limit",): "record large jumps under load, at which the duty is at its end",
+    ("gearbox.backlash", "gearbox.contact_stiffness", "gearbox.contact_damping"): (
+        "record slow reversals under a small load, where the output stands still while the teeth cross over"
+    ),
 }
 """What to record for parameters that the logs leave open."""
 
