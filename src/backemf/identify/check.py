@@ -21,10 +21,10 @@ from ..physics.actuator import Actuator
 from ..tables import number, table
 from .fit_options import CheckOptions
 from .inspect.remedies import PATCHED, Inspection, apply, limits_of, merge_findings
-from .inspect.signals import coverage
+from .inspect.signals import coverage, motions_lacking
 from .optimize import Progress
 from .outliers import diagnose
-from .parameters import WIDE
+from .parameters import WIDE, with_absent
 from .plants.bench_plant import inspection
 from .problem import Problem, long_enough
 from .search import bench_search
@@ -129,7 +129,8 @@ class Check:
             (p.path, p.value, p.unit, _percent(p.from_data), _percent(p.relative_error), said[p.determined])
             for p in self.parameters
         ]
-        text = table(rows, ("parameter", "around", "unit", "from data", "with prior", "determined"))
+        head = ("parameter", "around", "unit", "from data", "with prior", "determined")
+        text = table(rows, head) if rows else ""
         notes = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
         return f"{self.n_logs} logs, {self.n_samples} samples. Verdict: {self.verdict}.\n\n{text}" + (
             f"\n\nFindings:\n{notes}" if notes else ""
@@ -159,6 +160,9 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     say = options.progress or (lambda text, share: None)
     actuator, logs = actuator_and_logs("check", actuator, logs)
     long_enough(logs)
+    if any(log.joints for log in logs):
+        return _check_robot(logs)
+    actuator = with_absent(actuator, free_paths or ())
     # What is wrong with the recordings themselves comes first, and the rest is said of the mended logs:
     # no delay or drift is blamed for what a fault of the recording explains.
     say("looking for faults of the recordings", 0.0)
@@ -168,7 +172,8 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
         for log, mended in zip(log_inspection.logs, log_inspection.mended, strict=True)
         for f in (*log.findings, *limits_of(log, mended))
     ]
-    seen += [*log_inspection.findings, *coverage(log_inspection.mended)]
+    mended = log_inspection.mended
+    seen += [*log_inspection.findings, *coverage(mended), *motions_lacking({"": mended})]
     expectations: tuple[Expectation, ...] = ()
     combinations: list[dict[str, float]] = []
     if not _fatal(seen) and not log_inspection.open:
@@ -201,6 +206,20 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
 
 
 check = takes(CheckOptions)(run_check)
+
+
+def _check_robot(logs: Sequence[Log]) -> Check:
+    """What a robot's recordings lack; what they tell of each number its fit says."""
+    names = dict.fromkeys(name for log in logs for name in log.joints)
+    joints = {name: [log.joints[name] for log in logs if name in log.joints] for name in names}
+    findings = [*(f for log in logs for f in log.findings), *motions_lacking(joints)]
+    return Check(
+        verdict="record more" if _fatal(findings) else "fit",
+        findings=tuple(merge_findings(findings)),
+        parameters=(),
+        n_logs=len(logs),
+        n_samples=sum(len(log) for log in logs),
+    )
 
 
 def diagnosis(

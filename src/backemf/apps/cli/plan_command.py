@@ -169,6 +169,10 @@ MORE = "more.json"
 """The file of motions that the first command writes and the second plays."""
 
 
+LACKING = ("no_slow_motion", "no_reversals")
+"""Findings that a plan for all numbers mends."""
+
+
 def commands(
     start: str, logs: Sequence[Any], verdict: Any, *, friction: str | None, sets: Sequence[str] | None
 ) -> list[str]:
@@ -186,15 +190,16 @@ def commands(
     """
     missing = [p.path for p in verdict.parameters if not p.determined]
     early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
-    first = _first_on_bench(logs)
-    if first is None or not (missing or early):
+    first, lacking = _first_on_bench(logs), any(f.code in LACKING for f in verdict.findings)
+    if first is None or not (missing or early or lacking):
         return []
     bench = ["--bench", bench_option(first.bench)]
     where = _where(first)
-    if not missing:  # the same command as before plays what did not end
+    if not (missing or lacking):  # the same command as before plays what did not end
         return [_line("record", *where, "--motions", "PLAN", *bench, "-o", _folder(early[0]))]
     words = ["plan", start, *bench]
-    words += ["--target", ",".join(missing)] if len(missing) < len(verdict.parameters) else []
+    some = not lacking and len(missing) < len(verdict.parameters)
+    words += ["--target", ",".join(missing)] if some else []
     words += ["--friction", friction] if friction else []
     words += _repeated_sets(first, sets or ())
     words += [] if "current" in first else ["--no-current"]

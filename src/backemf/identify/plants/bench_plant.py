@@ -125,7 +125,7 @@ class BenchPlant(Plant):
         """What is searched, without what tolerances can move."""
         logs, asked = self.logs, self.options
         actuator, registers = with_registers(fitted_drive(self.start, logs)[0], asked.prior)
-        actuator = with_absent(actuator, (*asked.also, *(asked.free_paths or ())))
+        actuator = with_absent(actuator, asked.also)
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
@@ -293,7 +293,7 @@ def identifiability_problem(
     paths = usual if free_paths is None else list(free_paths)
     if "motor.rotor_inertia" in paths and actuator.motor.rotor_inertia == 0.0:
         actuator = with_some_inertia(actuator, logs)
-    actuator = give_sizes(with_absent(actuator, paths), paths)
+    actuator = give_sizes(actuator, paths)
     core = free(actuator, paths, prior=prior)
     beside = numbers.measured_parameters(logs) + numbers.supplies(actuator, logs)
     return problem(actuator, logs, core.with_(beside), free_starts=True)
