@@ -162,18 +162,12 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     long_enough(logs)
     if any(log.joints for log in logs):
         return _check_robot(logs)
-    actuator = with_absent(actuator, free_paths or ())
+    actuator = with_absent(actuator, free_paths)
     # What is wrong with the recordings themselves comes first, and the rest is said of the mended logs:
     # no delay or drift is blamed for what a fault of the recording explains.
     say("looking for faults of the recordings", 0.0)
     build, log_inspection = inspection(actuator, logs, free_paths, prior)
-    seen = [
-        f
-        for log, mended in zip(log_inspection.logs, log_inspection.mended, strict=True)
-        for f in (*log.findings, *limits_of(log, mended))
-    ]
-    mended = log_inspection.mended
-    seen += [*log_inspection.findings, *coverage(mended), *motions_lacking({"": mended})]
+    seen = _findings_of(log_inspection)
     expectations: tuple[Expectation, ...] = ()
     combinations: list[dict[str, float]] = []
     if not _fatal(seen) and not log_inspection.open:
@@ -206,6 +200,14 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
 
 
 check = takes(CheckOptions)(run_check)
+
+
+def _findings_of(inspected: Inspection) -> list[Finding]:
+    """What is wrong with a bench's recordings, and what they lack."""
+    mended = inspected.mended
+    pairs = zip(inspected.logs, mended, strict=True)
+    own = [f for log, one in pairs for f in (*log.findings, *limits_of(log, one))]
+    return [*own, *inspected.findings, *coverage(mended), *motions_lacking({"": mended})]
 
 
 def _check_robot(logs: Sequence[Log]) -> Check:

@@ -373,7 +373,7 @@ def give_sizes(actuator: Actuator, paths: Sequence[str]) -> Actuator:
     return actuator.replace(**start) if start else actuator
 
 
-def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
+def with_absent(actuator: Actuator, paths: Sequence[str] | None) -> Actuator:
     """The same with those of the wanted numbers that it does not have but may: play, what firmware does, and
     frictions that differ by direction, each so small or so fast that little changes. A gain of firmware is of
     a register at 1 where nobody says what the register is.
@@ -404,7 +404,7 @@ def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
         },
         "gearbox.backlash": {"backlash": ABSENT, "contact_stiffness": at.torque / ABSENT},
     }
-    for path in paths:
+    for path in paths or ():
         part, _, field = path.partition(".")
         if path in smallest and getattr(getattr(actuator, part), field, ABSENT) is None:
             own = {

@@ -247,7 +247,7 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
     budget = Budget(costs, np.array([options.seconds or SECONDS, *[heat.most] * len(heat.of)]))
     targets = several(options.target)
     wanted = choice_of(look, feasible, xs, before, wanted_places(look, targets))
-    first = [] if after is not None or targets else _asked_for_anyway(look, feasible)
+    first = _asked_for_anyway(look, feasible, after, targets)
     picked = [feasible[k] for k in choose(wanted, budget, first)]
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
@@ -263,9 +263,11 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
     return _plan_of(look, picked, rows, findings, limits, others, targets)
 
 
-def _asked_for_anyway(look: Outlook, feasible: Sequence[int]) -> list[list[int]]:
+def _asked_for_anyway(look: Outlook, feasible: Sequence[int], *given: object) -> list[list[int]]:
     """Places among those that may be played of slow motions under load, and of reversals: one of each is
-    played, since no curvature at the start says what a law lacks there."""
+    played, since no curvature at the start says what a law lacks there; none beside a fit or targets."""
+    if any(given):
+        return []
     names = [kind(look.motions[k]) for k in feasible]
     seen = [foresee(look, k, "") for k in feasible]
     slow = [slow_seconds(f.time, f.target, is_loaded(look.bench, f.target)) > STEADY for f in seen]

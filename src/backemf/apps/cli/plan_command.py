@@ -169,7 +169,7 @@ MORE = "more.json"
 """The file of motions that the first command writes and the second plays."""
 
 
-LACKING = ("no_slow_motion", "no_reversals")
+LACKING = {"no_slow_motion", "no_reversals"}
 """Findings that a plan for all numbers mends."""
 
 
@@ -188,18 +188,18 @@ def commands(
     Returns:
         The lines; none where the logs tell everything, or where a position is not what was asked for.
     """
-    missing = [p.path for p in verdict.parameters if not p.determined]
+    lacking = LACKING & {f.code for f in verdict.findings}
+    missing = [p.path for p in verdict.parameters if lacking or not p.determined]
     early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
-    first, lacking = _first_on_bench(logs), any(f.code in LACKING for f in verdict.findings)
-    if first is None or not (missing or early or lacking):
+    first = _first_on_bench(logs)
+    if first is None or not (missing or early):
         return []
     bench = ["--bench", bench_option(first.bench)]
     where = _where(first)
-    if not (missing or lacking):  # the same command as before plays what did not end
+    if not missing:  # the same command as before plays what did not end
         return [_line("record", *where, "--motions", "PLAN", *bench, "-o", _folder(early[0]))]
     words = ["plan", start, *bench]
-    some = not lacking and len(missing) < len(verdict.parameters)
-    words += ["--target", ",".join(missing)] if some else []
+    words += ["--target", ",".join(missing)] if len(missing) < len(verdict.parameters) else []
     words += ["--friction", friction] if friction else []
     words += _repeated_sets(first, sets or ())
     words += [] if "current" in first else ["--no-current"]

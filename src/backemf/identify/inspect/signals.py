@@ -4,7 +4,8 @@ factor; and what limits a recording and cannot be mended: its clock, encoder, su
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -447,25 +448,36 @@ def slow_seconds(time: np.ndarray, position: np.ndarray, loaded: np.ndarray | No
     return float(lengths[lengths >= STEADY].sum())
 
 
+class _JointMotion(NamedTuple):
+    slow: float
+    """Slowly, under load [s]."""
+    turns: float
+    """Changes of direction a second, but at the greatest load."""
+    jumps: bool
+
+
+def _motion_of(logs: Sequence[Log]) -> _JointMotion | None:
+    """How a joint moves in recordings that ask it for positions; None where it is asked for nothing."""
+    some = [log for log in logs if {"position", "position_target"} <= {*log.signals}]
+    if all(np.ptp(x["position_target"]) < JUMP for x in some) or any(x.motion != "rotary" for x in some):
+        return None
+    slow = turned = 0.0
+    for log in some:
+        loaded, full = (is_loaded(log.bench, log["position"], share) for share in (LOADED, FULL))
+        slow += slow_seconds(log.time, log["position_target"], loaded)
+        turned += sum(full is None or not full[k] for k in turns(log))
+    jumps = any(np.abs(np.diff(log["position_target"])).max() > JUMP for log in some)
+    return _JointMotion(slow, turned / sum(float(np.ptp(log.time)) for log in some), jumps)
+
+
 def motions_lacking(joints: Mapping[str, Sequence[Log]]) -> Iterator[Finding]:
     """Whether recordings that ask for positions have what tells friction at rest and at low speed.
 
     Args:
         joints: the logs of each joint; "" is a bench's.
     """
-    slow, turning = dict[str, float](), dict[str, float]()
-    for name, logs in joints.items():
-        some = [log for log in logs if {"position", "position_target"} <= {*log.signals}]
-        seconds = sum(float(np.ptp(log.time)) for log in some)
-        still = all(np.ptp(log["position_target"]) < JUMP for log in some)
-        if still or any(log.motion != "rotary" for log in some):
-            continue
-        loaded, full = ([is_loaded(x.bench, x["position"], share) for x in some] for share in (LOADED, FULL))
-        pairs = zip(some, loaded, strict=True)
-        slow[name] = sum(slow_seconds(log.time, log["position_target"], w) for log, w in pairs)
-        pairs = zip(some, full, strict=True)
-        turning[name] = sum(w is None or not w[k] for log, w in pairs for k in turns(log)) / seconds
-    hasty = [name for name, seconds in slow.items() if seconds < ENOUGH]
+    moving = {name: made for name, logs in joints.items() if (made := _motion_of(logs)) is not None}
+    hasty = {name: made for name, made in moving.items() if made.slow < ENOUGH}
     if hasty:
         text = (
             f"{_whose(hasty)}no motion keeps below {SLOW:g} rad/s under a load for {ENOUGH:g} s: what"
@@ -473,11 +485,10 @@ def motions_lacking(joints: Mapping[str, Sequence[Log]]) -> Iterator[Finding]:
             " missed them by 9.2 instead of 6.6 mrad, and the others as before."
         )
         remedy = "add ramps of 0.02 to 0.1 rad/s under load, both ways: backemf plan has some"
-        yield finding("no_slow_motion", text, remedy, most=max(slow[name] for name in hasty), loss=0.4)
-    one_way = [name for name, often in turning.items() if often < TURNS]
+        yield finding("no_slow_motion", text, remedy, most=max(one.slow for one in hasty.values()), loss=0.4)
+    one_way = {name: made for name, made in moving.items() if made.turns < TURNS}
     if one_way:
-        some = [log for name in one_way for log in joints[name] if "position_target" in log]
-        jumps = any(np.abs(np.diff(log["position_target"])).max() > JUMP for log in some)
+        jumps = any(made.jumps for made in one_way.values())
         text = (
             f"{_whose(one_way)}the motion hardly ever turns round below its greatest load"
             f"{'' if jumps else ', and never stops and jumps'}: friction is not told apart from what else"
@@ -485,7 +496,7 @@ def motions_lacking(joints: Mapping[str, Sequence[Log]]) -> Iterator[Finding]:
             " mrad, a servo on a pendulum by 39 instead of 9."
         )
         remedy = "add sines and steps back and forth around where the load is small: backemf plan has some"
-        yield finding("no_reversals", text, remedy, most=max(turning[n] for n in one_way), loss=1.0)
+        yield finding("no_reversals", text, remedy, most=max(x.turns for x in one_way.values()), loss=1.0)
 
 
 def is_loaded(bench: Bench | None, position: np.ndarray, share: float = LOADED) -> np.ndarray | None:
@@ -496,5 +507,5 @@ def is_loaded(bench: Bench | None, position: np.ndarray, share: float = LOADED) 
     return np.abs(np.sin(position - (getattr(bench, "hanging", None) or 0.0))) > share
 
 
-def _whose(names: Sequence[str]) -> str:
-    return "" if names == [""] else f"{', '.join(names)}: "
+def _whose(names: Iterable[str]) -> str:
+    return f"{', '.join(names)}: " if any(names) else ""
