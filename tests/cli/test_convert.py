@@ -75,6 +75,19 @@ def test_gain_says_what_was_assumed_only_where_it_was_used():
     assert (lerobot["register"], lerobot["duty"]) == pytest.approx((16, 16 * 0.166))
 
 
+def test_gains_of_registers_that_a_profile_states():
+    none = answered("gain", "sts3215-7.4v", "--firmware", "lerobot", "--of", "integral")["numbers"]
+    assert (none["torque"]["value"], none["torque"]["unit"]) == (0.0, "N m/(rad s)")
+    with pytest.raises(MissingValue, match="register is 32, and what one count of D does is not known"):
+        run("gain", "sts3215-7.4v", "--firmware", "lerobot", "--of", "derivative")
+    words = ("gain", "sts3215-7.4v", "--firmware", "lerobot", "--of", "derivative")
+    assert values(*words, "--firmware-gain", "0.9 ms/rad")["duty"] == pytest.approx(32 * 9e-4)
+    factory = ("gain", "mx-64", "--firmware", "factory", "--of", "derivative")
+    assert values(*factory)["register"] == 0.0
+    # Kd = D * 4 / 1000 beside Kp = P / 8, which is 0.158 1/rad a count
+    assert values(*factory, "--register", "8")["duty"] == pytest.approx(8 * 8 * 0.158 * 4e-3, rel=1e-3)
+
+
 def test_servo_of_a_sheet_and_of_a_part():
     text = run("servo", *SHEET, "--no-load-current", "0.18 A", "--resistance", "1 ohm", "--volts", "12 V/deg")
     assert "749.17  N m/rad" in text

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from backemf.apps.cli.identify import check
 from backemf.apps.cli.logs import log as log_command
 from backemf.errors import BackemfError
 
@@ -46,6 +47,14 @@ def test_a_table_shows_joints_and_channels(files):
     assert "no channel" in line
     assert "joints_not_recorded" in text
     assert "elbow.position_target" in text
+
+
+def test_a_check_says_what_the_joints_motions_lack(files):
+    path, model = files
+    said = json.loads(runner(check)(path, "--robot", model, "--start", "sts3215-12v", "--json"))
+    lacking = {f["code"]: f for f in said["findings"]}
+    assert lacking["no_slow_motion"]["text"].startswith("shoulder, elbow: no motion keeps below 0.12 rad/s")
+    assert (said["verdict"], said["n_logs"], said["parameters"]) == ("fit", 1, [])
 
 
 def test_json_has_the_same(files):

@@ -25,9 +25,9 @@ def log(**more) -> be.Log:
     return replace(made, **more)
 
 
-def verdict(**determined):
+def verdict(*codes, **determined):
     rows = [SimpleNamespace(path=path.replace("__", "."), determined=yes) for path, yes in determined.items()]
-    return SimpleNamespace(parameters=rows)
+    return SimpleNamespace(parameters=rows, findings=[SimpleNamespace(code=code) for code in codes])
 
 
 def test_what_is_missing_is_planned_and_recorded(tmp_path):
@@ -56,6 +56,9 @@ def test_nothing_is_printed_where_everything_is_told():
     early = log(findings=(finding("ended_early", "it ended", "again"),))
     (again,) = commands("a", [early], told, friction=None, sets=None)
     assert again.startswith("backemf record --bus BUS --port PORT --motions PLAN")
+    (line, _) = commands("a", [log()], verdict("no_slow_motion", a=True, b=False), friction=None, sets=None)
+    assert line.startswith("backemf plan a --bench"), "what curvatures do not ask for"
+    assert "--target" not in line
     untold = verdict(motor__resistance=False)
     assert commands("a", [replace(log(), bench=be.bench.Locked())], untold, friction=None, sets=None) == []
     line, _ = commands("a", [log()], untold, friction=None, sets=None)

@@ -99,6 +99,20 @@ def test_a_part_that_is_absent_can_be_given_by_its_numbers():
     run(*words, *cogging, "--set", "motor.cogging.periods=24", *SHORT)
 
 
+def test_numbers_of_the_firmware_take_their_units():
+    words = ("sts3215-12v/so101", *PENDULUM, *SHORT, "--command", "step size=0.2rad")
+    degrees = ("deadband=1deg", "punch=2deg", "acceleration=1000deg/s^2", "slew=30rpm", "count=0.1deg")
+    sizes = (1.0, 2.0, 1000.0, 180.0, 0.1)
+    radians = [f"{word.partition('=')[0]}={np.radians(x)}" for word, x in zip(degrees, sizes, strict=True)]
+    runs = [
+        told(*words, *(w for one in given for w in ("--set", f"drive.{one}")))["runs"][0]
+        for given in (degrees, radians)
+    ]
+    assert runs[0]["reached"] == pytest.approx(runs[1]["reached"], rel=1e-12)
+    with pytest.raises(BackemfError, match="which is not an angle; expected a unit such as 'deg'"):
+        run(*words, "--set", "drive.punch=2V")
+
+
 def test_the_table_of_a_motor_that_heats_is_a_recording(tmp_path):
     words = ("maxon-re-25-118743", "--bench", "locked", *SHORT, "--command", "constant value=6V")
     run(*words, "-o", tmp_path / "a.csv", "--start-temperature", "40")

@@ -6,6 +6,7 @@ import ast
 import base64
 import importlib
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -263,3 +264,21 @@ def test_a_file_changed_by_hand_is_replayed(tmp_path):
     (tmp_path / "broken.xml").write_text(text.replace("<dcmotor", "<dcmotors"))
     with pytest.raises(BackemfError, match=r"broken\.xml"):
         run("replay", tmp_path / "broken.xml")
+
+
+def test_explain_compares_with_a_firmware_profile(tmp_path):
+    """P 16 of LeRobot is half of the factory's 32."""
+    from .test_explain import MODEL
+
+    model = tmp_path / "arm.xml"
+    servo = '<position name="s" joint="a" kp="200" forcerange="-5 5"/>'
+    model.write_text(MODEL.format(actuator=servo, joint='armature="0.05"', h=0.002))
+    kp = {}
+    for profile in ("lerobot", "factory"):
+        said = run("explain", model, "--with", "sts3215-12v", "--firmware", profile)
+        kp[profile] = float(re.search(r'kp="([0-9.]+)"', said)[1])
+        assert f"backemf export sts3215-12v --firmware {profile}" in said
+        assert "stiffness_not_known" not in said
+    assert kp["factory"] == pytest.approx(2 * kp["lerobot"], rel=1e-3)
+    with pytest.raises(BackemfError, match="it belongs to the part that --with names"):
+        run("explain", model, "--firmware", "lerobot")

@@ -143,6 +143,26 @@ def test_remedies_are_those_of_the_first_group_that_is_concerned():
 
 
 @pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("drive.punch", "stops under different small loads"),
+        ("drive.firmware_derivative_gain", "steps and fast sines"),
+        ("drive.firmware_integral_gain", "holds of some seconds under load"),
+        ("drive.acceleration", "steps, and sines fast enough"),
+        ("drive.slew", "jumps so large"),
+        ("drive.duty_limit", "large jumps under load"),
+        ("gearbox.backlash", "slow reversals under a small load"),
+    ],
+)
+def test_what_would_tell_a_number_of_the_firmware(path, remedy):
+    """An even motion says nothing of it, and the actuator need not have it."""
+    log = record(0, duration=1.5, command=lambda t: 0.8 * t)
+    found = be.check(SERVO, [log], free_paths=["motor.resistance", path])
+    (said,) = (f for f in found.findings if path in f.text and "determined" in f.code)
+    assert remedy in said.remedy
+
+
+@pytest.mark.parametrize(
     ("share", "text"), [(0.05, "5 %"), (0.123, "12 %"), (2.9, "290 %"), (3.1, "open"), (math.inf, "open")]
 )
 def test_errors_in_per_cent(share, text):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.physics import drive as drives
+from backemf.units import si
 
 MOTOR = be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-3)
 COUNT = 2.0 * math.pi / 4096
@@ -45,6 +47,31 @@ def volts(actuator, error):
 )
 def test_a_small_error_is_nothing_and_a_larger_one_is_pushed(firmware, seen, sign):
     assert volts(servo(**firmware), sign * 0.01) == pytest.approx(sign * 24.0 * seen, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "motion", "units"),
+    [
+        ("position", "rotary", {"slew": "rad/s", "acceleration": "rad/s^2", "integral_limit": "rad s"}),
+        ("servo", "linear", {"deadband": "m", "punch": "m", "count": "m", "acceleration": "m/s^2"}),
+        ("velocity", "rotary", {"deadband": "rad/s", "slew": "rad/s^2", "acceleration": "rad/s^3"}),
+        ("velocity", "linear", {"integral_limit": "m", "slew": "m/s^2"}),
+        ("voltage", "rotary", {"slew": "V/s", "acceleration": "V/s^2"}),
+        ("current", "rotary", {"command_low": "A", "slew": "A/s"}),
+    ],
+)
+def test_what_acts_on_a_command_is_in_the_unit_of_what_is_followed(kind, motion, units):
+    needed = {
+        "position": {"volts_per_radian": 1.0},
+        "servo": {"firmware_gain": 0.2, "proportional": 10.0, "supply": 12.0},
+        "velocity": {"volt_seconds_per_radian": 1.0},
+    }
+    drive = drives.DRIVES[kind](**needed.get(kind, {}), **dict.fromkeys(units, 0.5))
+    actuator = be.Actuator(motor=MOTOR, drive=drive, motion=motion)
+    assert {name: actuator.unit(f"drive.{name}") for name in units} == units
+    for name, unit in units.items():
+        assert si("3", unit, name) == 3.0
+        assert si(f"3 {unit}", unit, name) == pytest.approx(3.0)
 
 
 def test_goal_and_position_are_whole_counts():

@@ -4,6 +4,7 @@ same rules; answers follow from those."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 
@@ -525,3 +526,144 @@ def test_what_rounds_moves_as_the_model_does_within_counts(robot, tmp_path):
         far.append(one.motion(0)[0] - other.motion(0)[0])
     assert np.ptp([400 * math.sin(k / 20) * TURN for k in range(300)]) > 1
     assert np.sqrt(np.mean(np.square(far))) < 1.0 * TURN
+
+
+SERVO = be.Actuator(
+    motor=be.motor.Motor(resistance=5.0, torque_constant=1.8, rotor_inertia=0.02),
+    friction=be.friction.Coulomb(coulomb=0.06, viscous=0.02),
+    drive=be.drive.Servo(firmware_gain=0.17, proportional=32.0, supply=12.0, duty_limit=0.97),
+)
+
+
+def servo(**firmware):
+    return dataclasses.replace(SERVO, drive=dataclasses.replace(SERVO.drive, **firmware))
+
+
+def followed(part, table="feetech-sts", number=777, step=0.9, seconds=1.2, registers=(), arm=None):
+    """(device, times, positions) of a step of a virtual servo that was asked 1 ms before 0.1 s."""
+    if arm is None:
+        plant = VirtualPlant(part, Pendulum(mass=0.1, length=0.1), 1, Faults())
+    else:
+        model = be.Robot.read(arm)
+        plant = VirtualRobot(part, model, model.names, Faults())
+    one = Device(1, 0, MAPS[table], number, plant, 0.0, 0)
+    for name, value in dict(registers).items():
+        one.write(one.table[name].address, one.table[name].encode(value))
+    at = one.table["torque_enable"].address
+    one.write(at, b"\x01")
+    advance_devices(plant, [one], 0.099)
+    goal = one.table["goal"]
+    one.write(goal.address, goal.encode(round(step / TURN) + 2048))
+    times, seen = np.arange(1, 1 + round(seconds / 0.005)) * 0.005 + 0.1, []
+    for time in times:
+        advance_devices(plant, [one], time)
+        seen.append(plant.motion(0)[0])
+    return one, times, np.array(seen)
+
+
+def simulated(part, times, step=0.9):
+    target = round(step / TURN) * TURN
+    run = be.simulate(
+        part,
+        Pendulum(mass=0.1, length=0.1),
+        {"position_target": lambda t: np.where(t > 0.0999, target, 0.0)},  # when it is next looked at
+        duration=times[-1] + 0.01,
+        dt=1e-3,
+        substeps=2,
+    )
+    return np.interp(times, run.time, run.position)
+
+
+SLEW = 63 * 0.229 * math.pi / 30
+"""Whole counts of a Dynamixel's profile velocity [rad/s]; 5.24 rad/s^2 are 14 of its acceleration."""
+TWINS = {
+    "acceleration": {"acceleration": 20.0},
+    "slew": {"slew": SLEW},
+    "both": {"acceleration": 5.24, "slew": SLEW},
+    "deadband": {"deadband": 0.01},
+    "deadband, punch": {"deadband": 0.003, "punch": 0.02},
+    "count": {"count": TURN},
+    "coarse count": {"count": 0.01},
+    "duty_step": {"duty_step": 0.02},
+    "period": {"period": 0.01},
+    "integral": {"integral": 10.0, "firmware_integral_gain": 0.05},
+    "derivative": {"derivative": 32.0, "firmware_derivative_gain": 1e-3},
+    "derivative of the error": {
+        **{"derivative": 32.0, "firmware_derivative_gain": 1e-3, "derivative_filter": 0.01}
+    },
+}
+
+
+@pytest.mark.parametrize("step", [0.9, 0.05])
+@pytest.mark.parametrize("table", ["feetech-sts", "dynamixel-x"])
+@pytest.mark.parametrize("name", TWINS)
+def test_a_virtual_servo_moves_as_its_model_does(name, table, step):
+    """2 mrad: a position is a whole number of 1.5 mrad to it, and it looks at it once a millisecond."""
+    part = servo(**TWINS[name])
+    _, times, seen = followed(part, table, 777 if "sts" in table else 1020, step)
+    assert np.sqrt(np.mean((seen - simulated(part, times, step)) ** 2)) < 2e-3
+
+
+def test_a_virtual_robots_servo_moves_as_its_model_does(tmp_path):
+    arm = tmp_path / "arm.xml"
+    arm.write_text(ARM)
+    for name in ("both", "deadband, punch", "count"):
+        part = servo(**TWINS[name])
+        _, _, alone = followed(part)
+        _, _, seen = followed(part, arm=arm)
+        assert np.sqrt(np.mean((seen - alone) ** 2)) < 4e-3, name  # its arm has 5 % more inertia
+
+
+def test_numbers_of_the_firmware_stand_in_the_registers():
+    part = servo(acceleration=20.0, slew=1.5, deadband=0.01, punch=0.02, count=TURN)
+    one, _, _ = followed(part, seconds=0.1)
+    full = 1 / (0.17 * 32)
+    assert {name: one.get(name) for name in ("acceleration", "dead_zone_forward", "minimum_force")} == {
+        "acceleration": round(20.0 / (100 * TURN)),
+        "dead_zone_forward": round(0.01 / TURN),
+        "minimum_force": round(1000 * 0.02 / full),
+    }
+    assert one.get("goal_velocity") == 0, "a wheel would turn by it"
+    one, _, _ = followed(part, "dynamixel-x", 1020, seconds=0.1)
+    assert one.get("profile_velocity") == round(1.5 / (0.229 * math.pi / 30))
+    plain, _, _ = followed(SERVO, seconds=0.1)
+    assert [plain.get(name) for name in ("dead_zone_backward", "minimum_force", "acceleration")] == [0, 0, 0]
+    with pytest.warns(be.errors.BackemfWarning, match=r"acceleration is 100, and acceleration holds 39\.1"):
+        followed(servo(acceleration=100.0), seconds=0.01)
+
+
+def at_rest(registers, table="feetech-sts", number=777):
+    """Where a servo with much friction stops."""
+    part = SERVO.replace(**{"friction.coulomb": 0.3})
+    return followed(part, table, number, 0.05, registers=registers)[2][-1]
+
+
+def test_dead_zones_and_start_up_duties_act_as_they_are_written():
+    goal = round(0.05 / TURN) * TURN
+    off = goal - at_rest({})
+    assert off > 3 * TURN, "friction and weight hold it back"
+    assert goal - at_rest({"minimum_force": 100}) < off - 2 * TURN
+    assert at_rest({"dead_zone_forward": 33}) == pytest.approx(0.0, abs=1e-6), "33 counts away"
+    assert goal - at_rest({"dead_zone_backward": 33}) == pytest.approx(off, abs=1e-9), "the other side"
+    mx = {"table": "dynamixel-mx", "number": 320}
+    assert at_rest({"punch": 102}, **mx) == pytest.approx(at_rest({"minimum_force": 100}), abs=TURN)
+
+
+def test_gains_act_where_their_effect_is_known():
+    known = servo(firmware_integral_gain=0.05, firmware_derivative_gain=1e-3)
+    _, times, plain = followed(known)
+    for register, value, field in (("integral", 10, "integral"), ("derivative", 100, "derivative")):
+        _, _, seen = followed(known, registers={register: value})
+        assert np.abs(seen - plain).max() > 5e-3, register
+        there = simulated(
+            servo(**{field: value, f"firmware_{field}_gain": getattr(known.drive, f"firmware_{field}_gain")}),
+            times,
+        )
+        assert np.sqrt(np.mean((seen - there) ** 2)) < 2e-3, register
+    _, _, back = followed(servo(derivative=32.0, firmware_derivative_gain=1e-3), registers={"derivative": 0})
+    assert np.abs(back - followed(SERVO)[2]).max() < 1e-6
+    for name in ("derivative", "integral"):
+        with pytest.warns(
+            be.errors.BackemfWarning, match=f"{name} 50 does nothing here: .* drive.firmware_{name}"
+        ):
+            followed(SERVO, registers={name: 50}, seconds=0.01)

@@ -92,6 +92,18 @@ def test_a_gain_that_is_written_acts(six):
         port.closePort()
 
 
+def test_what_a_register_cannot_do_is_said():
+    servo = be.virtual("sts3215-12v", protocol="feetech", firmware="lerobot")
+    port, packets = feetech(servo.port)
+    try:
+        until(lambda: packets.packets.write1ByteTxRx(port, 1, 22, 100)[0] == 0, "an answer")
+    finally:
+        port.closePort()
+    with pytest.warns(be.errors.BackemfWarning, match="derivative 100 does nothing here") as said:
+        servo.stop()
+    assert len(said) == 1
+
+
 def test_at_another_baud_rate_nobody_answers(six):
     port, packets = feetech(six, baud=500_000)
     try:

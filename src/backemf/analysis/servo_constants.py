@@ -315,7 +315,7 @@ def _own_gain(actuator: Actuator, of: str) -> float:
             "this drive has no gain of its own on position; give register, duty, volts, amperes or torque"
         )
     own: float = getattr(loop, of)
-    if own == 0:
+    if own == 0 and of not in actuator.drive.duty_per_count:
         raise MissingValue(
             f"the model of this drive has no {of} gain (none is set, or nobody knows what a count does);"
             " give register, duty, volts, amperes or torque"

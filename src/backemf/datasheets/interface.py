@@ -21,7 +21,8 @@ DEFAULT_CONTROL = {"servo": "position", "actuator": "impedance"}
 VOLTS = ("volts_per_radian", "volts_per_radian_second", "volt_seconds_per_radian")
 """Gains of a position law in volts."""
 ALWAYS = ("duty_limit", "voltage_limit")
-SHAPED = {"deadband": "deadband", "punch": "punch", "target_rate": "slew", "sampling_period": "period"}
+SHAPED = {"deadband": "deadband", "punch": "punch", "count": "count"}
+SHAPED |= {"target_rate": "slew", "sampling_period": "period"}
 """What firmware does to goals and errors of a position -> what the drive calls it."""
 USES: dict[str, tuple[str, ...]] = {
     "voltage": ALWAYS,
@@ -31,10 +32,10 @@ USES: dict[str, tuple[str, ...]] = {
     "registers": (
         *ALWAYS,
         *("error_gain", "proportional", "integral", "integral_gain", "derivative", "derivative_gain"),
-        *("derivative_filter", "duty_step", *SHAPED),
+        *("derivative_filter", "duty_step", "start_duty", *SHAPED),
     ),
     "volts": (*ALWAYS, *VOLTS, "integral_limit", *SHAPED),
-    "impedance": (*ALWAYS, "stiffness", "damping", "torque_bandwidth", "sampling_period"),
+    "impedance": (*ALWAYS, "stiffness", "damping", "torque_bandwidth", "sampling_period", "count"),
     "assumed": ALWAYS,
 }
 """Law -> the firmware numbers that it takes."""
@@ -93,6 +94,8 @@ def drive_of(sheet: Datasheet, V: float, control: str | None, motor: Motor, gear
             slew=f.get("target_acceleration"),
         )
     if law == "registers":
+        if f.get("start_duty"):
+            position["punch"] = f["start_duty"] / (f["error_gain"] * f["proportional"])
         return drives.Servo(
             firmware_gain=f["error_gain"],
             proportional=f["proportional"],
@@ -109,6 +112,7 @@ def drive_of(sheet: Datasheet, V: float, control: str | None, motor: Motor, gear
             newton_metres_per_radian=f.get("stiffness", 0.0),
             newton_metre_seconds_per_radian=f.get("damping", 0.0),
             period=f.get("sampling_period"),
+            count=f.get("count"),
             **common,
             **bandwidth,
         )
@@ -116,13 +120,12 @@ def drive_of(sheet: Datasheet, V: float, control: str | None, motor: Motor, gear
 
 
 def _registers(f: dict[str, float]) -> dict[str, Any]:
-    """I and D with what one count of each does; both numbers, or neither."""
+    """I and D with what one count of each does, where that is known."""
     registers: dict[str, Any] = {}
     for name in ("integral", "derivative"):
-        value, per_count = f.get(name), f.get(f"{name}_gain")
-        both = bool(value and per_count)
-        registers[name] = value if both else None
-        registers[f"firmware_{name}_gain"] = per_count if both else None
+        per_count = f.get(f"{name}_gain") or None
+        registers[name] = f.get(name) if per_count else None
+        registers[f"firmware_{name}_gain"] = per_count
     if registers["derivative"]:
         registers["derivative_filter"] = f.get("derivative_filter")
     return registers

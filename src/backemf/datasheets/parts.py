@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -97,6 +97,8 @@ class CataloguePart(NamedTuple):
     actuator: Actuator
     findings: tuple[Finding, ...]
     unknown: tuple[str, ...]
+    registers: Mapping[str, float] = {}
+    """P, I and D of its firmware, as far as they are printed."""
 
 
 def part(
@@ -150,7 +152,10 @@ def part(
     for path, said in _assumptions(owner, actuator):
         findings.append(said)
         unknown += [path] if path else []
-    return CataloguePart(actuator, tuple(findings), tuple(unknown))
+    registers = {
+        n: owner.firmware[n].value for n in ("proportional", "integral", "derivative") if n in owner.firmware
+    }
+    return CataloguePart(actuator, tuple(findings), tuple(unknown), {} if label else registers)
 
 
 def _assumptions(owner: Datasheet, actuator: Actuator) -> Iterator[tuple[str, Finding]]:
@@ -160,7 +165,8 @@ def _assumptions(owner: Datasheet, actuator: Actuator) -> Iterator[tuple[str, Fi
     values, prints = actuator.parameters, f"no sheet prints the gain of the {{}} loop of {owner.name}".format
     if not has_gain(owner) and "drive.volts_per_radian" in values:
         volts, kp = values["drive.volts_per_radian"], JointLaw.of(actuator).stiffness
-        known = f", or one of its firmware profiles: {', '.join(owner.profiles)}" if owner.profiles else ""
+        able = [n for n in owner.profiles if has_gain(owner.with_profile(n))]
+        known = f", or one of its firmware profiles: {', '.join(able)}" if able else ""
         yield (
             "drive.volts_per_radian",
             finding(

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 from ..bounds import toml
@@ -24,8 +26,10 @@ STATUS = ("assumed", "peak", "continuous")
 FIRMWARE: dict[str, str] = TABLES["firmware"]
 OTHER_UNITS: dict[str, str] = TABLES["other_units"]
 SYMBOLS: dict[str, list[str]] = TABLES["firmware_symbols"]
+SERIES = tomllib.loads((resources.files("backemf.datasheets") / "series.toml").read_text(encoding="utf-8"))
+"""What the firmware of a series holds as it is shipped, by the series."""
 _NEEDED = ("name", "maker", "kind", "side", "voltage", "source", "entries")
-_TOP = (*_NEEDED, "motor", "control", "temperature", "quirks", "firmware", "profiles", "identified")
+_TOP = (*_NEEDED, "motor", "series", "control", "temperature", "quirks", "firmware", "profiles", "identified")
 _WORDS = ("source", "page", "note")
 _ENTRY = ("value", "voltage", "temperature", "side", "convention", "kind", "tolerance", *_WORDS)
 _POINT = ("torque", "speed", *_ENTRY[1:])
@@ -177,13 +181,17 @@ class _Reader:
         return table
 
     def profiles(self) -> dict[str, dict[str, PrintedNumber]]:
-        profiles = {}
-        for name, table in self.table("profiles").items():
+        series, profiles = self.toml.get("series"), {}
+        stated = self.table("profiles")
+        if series is not None:
+            stated = {"factory": {"source": self.choice("series", series, tuple(SERIES))}} | stated
+        for name, table in stated.items():
             numbers = dict(table_in(table))
             if not isinstance(numbers.pop("source", None), str):
                 wanted = "expected a table of firmware entries with one"
                 raise self.fail(name, f"profiles.{name} has no source; {wanted}")
-            profiles[name] = self.registers(numbers)
+            shipped = SERIES[series] if series is not None and name == "factory" else {}
+            profiles[name] = self.registers(shipped | numbers)
         return profiles
 
     def registers(self, table: dict[str, Any]) -> dict[str, PrintedNumber]:

@@ -21,10 +21,10 @@ from ..physics.actuator import Actuator
 from ..tables import number, table
 from .fit_options import CheckOptions
 from .inspect.remedies import PATCHED, Inspection, apply, limits_of, merge_findings
-from .inspect.signals import coverage
+from .inspect.signals import coverage, motions_lacking
 from .optimize import Progress
 from .outliers import diagnose
-from .parameters import WIDE
+from .parameters import WIDE, with_absent
 from .plants.bench_plant import inspection
 from .problem import Problem, long_enough
 from .search import bench_search
@@ -59,6 +59,23 @@ REMEDIES = {
         "load_motor_quadratic", "load_external_quadratic", "load_motor_stribeck", "load_external_stribeck"
     ): "record heavy loads at low gains, close to sticking",
     ("drive.delay",): "record steps at a high rate",
+    ("drive.punch", "drive.deadband"): (
+        "record stops under different small loads, with the duty or current there: where a joint stops, and"
+        " what holds it, tells a dead zone from a start-up duty"
+    ),
+    ("drive.firmware_derivative_gain", "drive.volt_seconds_per_radian"): (
+        "record steps and fast sines at two settings of D, at a rate that shows the overshoot"
+    ),
+    (
+        *("drive.firmware_integral_gain", "drive.volts_per_radian_second", "drive.volts_per_radian"),
+        "drive.newton_metres_per_radian_second",
+    ): "record holds of some seconds under load: an integral creeps on where nothing else moves",
+    ("drive.acceleration",): "record steps, and sines fast enough to fall behind",
+    ("drive.slew",): "record jumps so large that the speed stays the same for a while",
+    ("drive.duty_limit",): "record large jumps under load, at which the duty is at its end",
+    ("gearbox.backlash", "gearbox.contact_stiffness", "gearbox.contact_damping"): (
+        "record slow reversals under a small load, where the output stands still while the teeth cross over"
+    ),
 }
 """What to record for parameters that the logs leave open."""
 
@@ -112,7 +129,8 @@ class Check:
             (p.path, p.value, p.unit, _percent(p.from_data), _percent(p.relative_error), said[p.determined])
             for p in self.parameters
         ]
-        text = table(rows, ("parameter", "around", "unit", "from data", "with prior", "determined"))
+        head = ("parameter", "around", "unit", "from data", "with prior", "determined")
+        text = table(rows, head) if rows else ""
         notes = "\n".join(f"  - {f.code}: {f.text}\n    {f.remedy}" for f in self.findings)
         return f"{self.n_logs} logs, {self.n_samples} samples. Verdict: {self.verdict}.\n\n{text}" + (
             f"\n\nFindings:\n{notes}" if notes else ""
@@ -142,16 +160,14 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     say = options.progress or (lambda text, share: None)
     actuator, logs = actuator_and_logs("check", actuator, logs)
     long_enough(logs)
+    if any(log.joints for log in logs):
+        return _check_robot(logs)
+    actuator = with_absent(actuator, free_paths)
     # What is wrong with the recordings themselves comes first, and the rest is said of the mended logs:
     # no delay or drift is blamed for what a fault of the recording explains.
     say("looking for faults of the recordings", 0.0)
     build, log_inspection = inspection(actuator, logs, free_paths, prior)
-    seen = [
-        f
-        for log, mended in zip(log_inspection.logs, log_inspection.mended, strict=True)
-        for f in (*log.findings, *limits_of(log, mended))
-    ]
-    seen += [*log_inspection.findings, *coverage(log_inspection.mended)]
+    seen = _findings_of(log_inspection)
     expectations: tuple[Expectation, ...] = ()
     combinations: list[dict[str, float]] = []
     if not _fatal(seen) and not log_inspection.open:
@@ -184,6 +200,28 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
 
 
 check = takes(CheckOptions)(run_check)
+
+
+def _findings_of(inspected: Inspection) -> list[Finding]:
+    """What is wrong with a bench's recordings, and what they lack."""
+    mended = inspected.mended
+    pairs = zip(inspected.logs, mended, strict=True)
+    own = [f for log, one in pairs for f in (*log.findings, *limits_of(log, one))]
+    return [*own, *inspected.findings, *coverage(mended), *motions_lacking({"": mended})]
+
+
+def _check_robot(logs: Sequence[Log]) -> Check:
+    """What a robot's recordings lack; what they tell of each number its fit says."""
+    names = dict.fromkeys(name for log in logs for name in log.joints)
+    joints = {name: [log.joints[name] for log in logs if name in log.joints] for name in names}
+    findings = [*(f for log in logs for f in log.findings), *motions_lacking(joints)]
+    return Check(
+        verdict="record more" if _fatal(findings) else "fit",
+        findings=tuple(merge_findings(findings)),
+        parameters=(),
+        n_logs=len(logs),
+        n_samples=sum(len(log) for log in logs),
+    )
 
 
 def diagnosis(

@@ -39,6 +39,10 @@ DERIVATIVE_FILTER = 0.01
 a sample of a fast bus and one of a slow one, which logs tell hardly apart."""
 RISE = 0.05
 """Time in which a profile that the actuator does not have reaches its greatest speed at the start [s]."""
+SLOW = 0.01
+"""Share of its proportional gain that an integral which the actuator does not have adds in a second."""
+JUMPY = {"drive.count": "0.00153", "drive.duty_step": "0.001", "drive.period": "0.001"}
+"""What acts in jumps, whole counts or instants, which no search can follow -> an example of it."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 
@@ -238,6 +242,11 @@ def free(
         UnknownName: the actuator has no such path.
         InvalidValue: a path comes twice, or bounds do not hold the start.
     """
+    for path in JUMPY.keys() & {*paths}:
+        raise InvalidValue(
+            f"{path} acts in jumps, which a fit cannot follow; give it, such as"
+            f" {path}={JUMPY[path]}, and compare fits of several"
+        )
     known = {path: (f, value) for path, f, value in quantities(actuator)}
     stated = priors(actuator, prior)
     extra = extra or {}
@@ -364,9 +373,10 @@ def give_sizes(actuator: Actuator, paths: Sequence[str]) -> Actuator:
     return actuator.replace(**start) if start else actuator
 
 
-def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
-    """The same with those of the wanted numbers that it does not have but may: play, a dead band, a slew and
-    frictions that differ by direction, each so small or so fast that little changes.
+def with_absent(actuator: Actuator, paths: Sequence[str] | None) -> Actuator:
+    """The same with those of the wanted numbers that it does not have but may: play, what firmware does, and
+    frictions that differ by direction, each so small or so fast that little changes. A gain of firmware is of
+    a register at 1 where nobody says what the register is.
 
     Args:
         actuator: where a fit starts.
@@ -376,7 +386,7 @@ def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
         An actuator that has all of them.
     """
     for path, numbers in _smallest(actuator).items():
-        if path in paths:
+        if path in (paths or ()):
             part = path.partition(".")[0]
             old = getattr(actuator, part)
             own = {name: v for name, v in numbers.items() if getattr(old, name) is None}
@@ -386,13 +396,23 @@ def with_absent(actuator: Actuator, paths: Sequence[str]) -> Actuator:
 
 def _smallest(actuator: Actuator) -> dict[str, dict[str, float]]:
     """By path, numbers of what an actuator does not have but may, so small or so fast that little changes."""
-    at = size(actuator)
+    at, loop, supply = size(actuator), actuator.drive.loop, actuator.drive.supply or 1.0
+    slow = SLOW * loop.proportional if loop is not None else 0.0
     table = {
         "friction.asymmetry": {"asymmetry": 0.0},
         "drive.deadband": {"deadband": ABSENT},
         "drive.punch": {"punch": ABSENT},
         "drive.slew": {"slew": at.speed},
         "drive.acceleration": {"acceleration": at.speed / RISE},
+        "drive.duty_limit": {"duty_limit": 1.0},
+        "drive.volts_per_radian_second": {"volts_per_radian_second": slow},
+        "drive.volts_per_radian": {"volts_per_radian": slow},
+        "drive.newton_metres_per_radian_second": {"newton_metres_per_radian_second": slow},
+        "drive.firmware_integral_gain": {"integral": 1.0, "firmware_integral_gain": slow / supply},
+        "drive.volt_seconds_per_radian": {"volt_seconds_per_radian": slow},
+        "drive.firmware_derivative_gain": {
+            **{"derivative": 1.0, "firmware_derivative_gain": 0.0, "derivative_filter": DERIVATIVE_FILTER}
+        },
         "gearbox.backlash": {"backlash": ABSENT, "contact_stiffness": at.torque / ABSENT},
     }
     parts = {path: path.partition(".") for path in table}

@@ -7,16 +7,26 @@ path:
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from ..errors import InvalidValue, MissingValue, UnknownName
 from .maths import is_number
 
 _T = TypeVar("_T")
+TARGET_UNITS = {
+    "position_target": "rad",
+    "velocity_target": "rad/s",
+    "torque_target": "N m",
+    "voltage_target": "V",
+    "current_target": "A",
+}
+"""What a drive may follow -> its unit on a rotary axis: what "command" stands for among its numbers."""
 
 
 class Size(NamedTuple):
@@ -89,6 +99,10 @@ def quantity(
 def part(cls: type[_T]) -> type[_T]:
     """Make a class a part: a frozen keyword-only dataclass that checks what it is given."""
     made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    made.__dataclass_fields__ = {
+        name: _in_own_unit(f, TARGET_UNITS.get(getattr(cls, "target", "")))
+        for name, f in made.__dataclass_fields__.items()
+    }
     construct = made.__init__
 
     def __init__(self: Any, **given: Any) -> None:
@@ -115,6 +129,18 @@ def part(cls: type[_T]) -> type[_T]:
         __init__
     )  # keeps the true signature for help() and documentation
     return made
+
+
+def _in_own_unit(field: dataclasses.Field, own: str | None) -> dataclasses.Field:
+    """The field of a drive with the unit of what it follows in place of "command"."""
+    unit = field.metadata.get("unit", "")
+    if own is None or "command" not in unit:
+        return field
+    unit = unit.replace("command", own).replace("/s s", "")
+    unit = unit.replace("/s/s^2", "/s^3").replace("/s/s", "/s^2")
+    changed = copy.copy(field)
+    changed.metadata = MappingProxyType({**field.metadata, "unit": unit})
+    return changed
 
 
 def _read_tolerances(cls: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..errors import InvalidValue, UnknownName
 from ..findings import Finding, finding
 from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
+from ..identify.inspect.signals import STEADY, is_loaded, slow_seconds
 from ..identify.parameters import OPEN
 from ..identify.uncertainty import inverse
 from ..logs.benches import bench_name
@@ -245,8 +246,9 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
     costs = np.vstack([[look.motions[k].duration for k in feasible], heat.of[:, feasible]])
     budget = Budget(costs, np.array([options.seconds or SECONDS, *[heat.most] * len(heat.of)]))
     targets = several(options.target)
-    order = choose(choice_of(look, feasible, xs, before, wanted_places(look, targets)), budget)
-    picked = [feasible[k] for k in order]
+    wanted = choice_of(look, feasible, xs, before, wanted_places(look, targets))
+    first = _asked_for_anyway(look, feasible, after, targets)
+    picked = [feasible[k] for k in choose(wanted, budget, first)]
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
     rows = expect(look, errors, look.relative(look.problem.first, inverse(before)))
@@ -259,6 +261,20 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
         rows = [replace(p, remedy=found.get(p.path, "")) for p in rows]
     findings += _findings(rows, look, limits)
     return _plan_of(look, picked, rows, findings, limits, others, targets)
+
+
+def _asked_for_anyway(look: Outlook, feasible: Sequence[int], *given: object) -> list[list[int]]:
+    """Places among those that may be played of slow motions under load, and of reversals: one of each is
+    played, since no curvature at the start says what a law lacks there; none beside a fit or targets."""
+    if any(given):
+        return []
+    names = [kind(look.motions[k]) for k in feasible]
+    seen = [foresee(look, k, "") for k in feasible]
+    slow = [slow_seconds(f.time, f.target, is_loaded(look.bench, f.target)) > STEADY for f in seen]
+    return [
+        [i for i, is_slow in enumerate(slow) if is_slow],
+        [i for i, n in enumerate(names) if n == "reversals"],
+    ]
 
 
 def _check_given(actuator: Any, bench: Any, seconds: float | None) -> None:

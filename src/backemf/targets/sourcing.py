@@ -27,6 +27,8 @@ class ChosenActuator(NamedTuple):
     """Its joint, where the source names one."""
     options: Mapping[str, Any] = {}
     """Of an export, as the source says them."""
+    registers: Mapping[str, float] = {}
+    """P, I and D of its firmware, as far as its sheet prints them."""
 
 
 def choose_actuator(
@@ -80,7 +82,8 @@ def _choose_part(
     part = parts.part(source, voltage=voltage, firmware=firmware, control=control)
     notes = [f"datasheet: {Path(source).name}" if source.endswith(".toml") else f"catalogue: {source}"]
     notes += [f"firmware profile: {firmware}"] if firmware else []
-    return ChosenActuator(part.actuator, notes, list(part.findings), list(part.unknown))
+    known = ChosenActuator(part.actuator, notes, list(part.findings), list(part.unknown))
+    return known._replace(registers=part.registers)
 
 
 def _choose_stored(

@@ -205,6 +205,7 @@ def test_files_carry_no_foreign_keys():
         assert set(toml) <= {
             "name",
             "maker",
+            "series",
             "kind",
             "motor",
             "control",

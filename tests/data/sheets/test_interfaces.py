@@ -278,6 +278,46 @@ integral = "4"
     assert any(text.startswith("firmware integral 4") for text in lost.reconciled.unused)
 
 
+COUNT = 2 * math.pi / 4096
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [  # 16 of 1000 of the duty, at 0.166/rad and P 32, is 3.0 mrad; dead zones are one count
+        (
+            "sts3215-7.4v",
+            {"deadband": COUNT, "punch": 0.016 / (0.166 * 32), "count": COUNT, "proportional": 32},
+        ),
+        ("sts3215-12v", {"deadband": COUNT, "punch": 0.016 / (0.166 * 32), "count": COUNT}),
+        ("mx-64", {"count": COUNT, "punch": None, "firmware_derivative_gain": 8 * 0.158 * 4 / 1000}),
+        ("mx-106", {"firmware_integral_gain": 8 * 0.158 * 1000 / 2048, "integral": None}),
+        ("xm430-w350", {"count": COUNT, "deadband": None, "firmware_derivative_gain": None}),
+        ("dm-j4310-2ec", {"count": 25 / 65535}),
+        ("robstride-03", {"count": 8 * math.pi / 65535}),
+    ],
+)
+def test_what_a_series_is_shipped_with_is_a_profile(name, numbers):
+    drive = part(name, firmware="factory").actuator.drive
+    for field, value in numbers.items():
+        assert getattr(drive, field) == (None if value is None else pytest.approx(value, rel=1e-3)), field
+    for field in ("deadband", "punch", "count", "firmware_derivative_gain"):  # numbers of fits stay
+        assert getattr(part(name).actuator.drive, field, None) is None
+
+
+def test_a_sheet_of_ones_own_may_name_its_series():
+    sheet = actuator_sheet(more='series = "feetech-sts"\n')
+    assert sheet.profiles["factory"]["derivative"].value == 32
+    with pytest.raises(be.errors.BackemfError, match="series 'feetech-st'; did you mean 'feetech-sts'"):
+        actuator_sheet(more='series = "feetech-st"\n')
+
+
+def test_a_profile_without_a_gain_is_not_offered():
+    (said,) = (f for f in part("sts3250").findings if f.code == "assumed_gain")
+    assert "profiles" not in said.remedy
+    (said,) = (f for f in part("sts3215-12v").findings if f.code == "assumed_gain")
+    assert said.remedy.endswith("profiles: factory, lerobot")
+
+
 @pytest.mark.parametrize(
     ("name", "control", "said"),
     [("sts3032", None, True), ("sts3215-12v", "position", True), ("sts3032", "voltage", False)],

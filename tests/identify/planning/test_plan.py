@@ -10,6 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.report.figures.runs import plan_figure as figure
+from backemf.identify.inspect.signals import motions_lacking
 from backemf.planning.choose import Budget, MotionChoice, bound_information, choose
 from backemf.planning.family import (
     INSIDE,
@@ -119,6 +120,17 @@ def test_a_plan_is_a_file_that_the_recorder_plays(plan, tmp_path):
     assert "friction.static" in text
     assert "the most telling first" in text
     assert figure(plan).panels[2].bars is not None
+
+
+def test_a_plan_has_what_a_check_would_miss(plan):
+    """A motion as slow as friction at rest needs it, and one that turns round, whatever curvatures say."""
+    logs = [
+        be.log(f.name, f.time, bench=ONE.bench, position=f.position, position_target=f.target)
+        for f in plan.foreseen
+    ]
+    assert not list(motions_lacking({"": logs}))
+    targeted = be.plan(ONE.start, ONE.bench, friction=OWN, seconds=4.0, target="motor", sensing=QUICK)
+    assert not any("breakaway" in motion.name for motion in targeted.motions.motions)
 
 
 def test_more_time_tells_more(plan):

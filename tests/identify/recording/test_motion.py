@@ -13,7 +13,9 @@ from backemf.identify.inspect.signals import (
     coverage,
     encoder_findings,
     motion_findings,
+    motions_lacking,
     reversals,
+    slow_seconds,
     supply_findings,
     temperature_findings,
 )
@@ -180,3 +182,89 @@ def test_what_logs_show_together(row):
 def test_loads_that_are_nearly_the_same_are_one():
     heavier = replace(ARM, mass=0.3 + 1e-5)
     assert codes(coverage([log(WAVE, bench=ARM), log(WAVE, bench=heavier)])) == ["one_load"]
+
+
+def servo(target: np.ndarray, dt: float = 0.01, bench: be.bench.Bench | None = ARM) -> be.Log:
+    """A joint that does what it is asked."""
+    time = dt * np.arange(len(target))
+    return be.log("run", time, bench=bench, position=target, position_target=target)
+
+
+def ramps(speed: float, seconds: float, middle: float) -> np.ndarray:
+    """Back and forth around a place, a second each way."""
+    t = 0.01 * np.arange(round(100 * seconds))
+    return middle + speed * np.abs((t % 2.0) - 1.0)
+
+
+@pytest.mark.parametrize(
+    ("speed", "seconds", "slow"),
+    [
+        (0.1, 10.0, 9.6),  # less the first, and a moment at each turn
+        (0.13, 10.0, 0.0),
+        (0.009, 10.0, 0.0),  # as good as at rest
+        (0.05, 0.45, 0.0),  # too short
+    ],
+)
+def test_a_motion_is_slow_where_it_keeps_its_low_speed(speed, seconds, slow):
+    target = ramps(speed, seconds, 0.0)
+    assert slow_seconds(0.01 * np.arange(len(target)), target) == pytest.approx(slow, abs=0.4)
+
+
+LACKING = {
+    "fast": ([WAVE], ["no_slow_motion"]),
+    "slow under load": ([WAVE, ramps(0.08, 4.0, 0.7)], []),
+    "slow without load": ([WAVE, ramps(0.08, 4.0, 0.0)], ["no_slow_motion"]),
+    "one way": ([1.2 * T / 4], ["no_slow_motion", "no_reversals"]),
+    "turns at its greatest load": ([np.pi / 2 - np.abs(ramps(0.08, 8.0, 0.0))], ["no_reversals"]),
+    "nothing asked": ([np.zeros(400)], []),
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_recordings_lack_of_motion(name):
+    targets, expected = LACKING[name]
+    assert codes(motions_lacking({"": [servo(target) for target in targets]})) == expected
+    free = codes(motions_lacking({"": [servo(target, bench=None) for target in targets]}))
+    assert ("no_reversals" in free) == (name == "one way"), "no load is known, so that every turn counts"
+
+
+def test_a_finding_names_the_joints_that_lack_it():
+    still, slow = servo(np.zeros(400), bench=None), servo(ramps(0.08, 8.0, 0.0), bench=None)
+    fast, line = servo(WAVE, bench=None), servo(T, bench=None)
+    found = list(motions_lacking({"a": [still], "b": [slow], "c": [fast], "d": [line, fast]}))
+    assert codes(found) == ["no_slow_motion"]
+    assert found[0].text.startswith("c, d: no motion keeps below 0.12 rad/s")
+    (turning,) = (f for f in motions_lacking({"b": [slow], "d": [line]}) if f.code == "no_reversals")
+    assert turning.text.startswith("d: the motion hardly ever turns round below its greatest load, and never")
+
+
+ARM_SLOW = ("friction_gravity", "large_amplitude", "dual_joint_rotation_pitch", "slow_precision")
+ARM_TURNS = (
+    "hover_positions",
+    "staircase_motion",
+    "workspace_sweep",
+    "trapezoidal_profile",
+    "large_amplitude",
+)
+
+
+def test_real_recordings_raise_no_alarm_that_they_do_not_deserve(shared_data):
+    """Slow motions and reversals are in what was recorded of an STS3032, an XL330 and an SO-101; not without
+    those that are named."""
+    servos = {name: sorted((shared_data / name).glob("*kp*.json")) for name in ("sts3032", "xl330")}
+    for paths in servos.values():
+        assert not codes(motions_lacking({"": be.read(paths)}))
+    hasty = [path for path in servos["sts3032"] if "up_and_down" not in path.name]
+    assert codes(motions_lacking({"": be.read(hasty)})) == ["no_slow_motion"]
+    lifts = [path for path in servos["sts3032"] if "up_and_down" in path.name]
+    assert codes(motions_lacking({"": be.read(lifts)})) == ["no_reversals"]
+    robot = be.Robot.read(shared_data / "so101" / "so101.xml")
+    arm = shared_data / "so101"
+
+    def said(*names: str) -> list[str]:
+        logs = be.read([arm / f"{name}.csv" for name in names], bench=robot)
+        return [f.code for f in be.check(be.Actuator.read("sts3215-12v"), logs).findings]
+
+    assert not {"no_slow_motion", "no_reversals"} & {*said(*ARM_SLOW, "prbs_excitation")}
+    assert "no_slow_motion" in said("prbs_excitation", "step_response")
+    assert "no_reversals" in said(*ARM_TURNS)

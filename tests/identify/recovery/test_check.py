@@ -13,8 +13,9 @@ from backemf.identify.plants.bench_plant import identifiability_problem
 
 from ..recordings import SERVO, changed, clean, record, sines
 
-TRUE = {"only_in_combination", "not_determined"}
-"""Findings that are true of these sound logs: position and voltage alone do not tell R, K and B apart."""
+TRUE = {"only_in_combination", "not_determined", "no_slow_motion"}
+"""Findings that are true of these sound logs: position and voltage alone do not tell R, K and B apart, and
+nothing moves slowly."""
 
 
 def with_position(change: Callable[[np.ndarray], np.ndarray]) -> list[be.Log]:

@@ -4,6 +4,7 @@ middle of a motion, or with a step in its first sample."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,3 +157,48 @@ def test_eliminated_starts_lead_where_a_dense_fit_does():
 def test_a_number_that_the_actuator_does_not_have_may_be_asked_for(path):
     found = be.fit(SERVO, [record(0, duration=2.0)], also=[path], n_starts=1, inspect=False)
     assert path in found.parameters
+
+
+VOLTS = be.drive.Position(volts_per_radian=30.0, supply=12.0)
+FIRMWARE = {
+    "drive.duty_limit": (FAST.drive, {"duty_limit": 0.3}, 0.3),
+    "drive.firmware_integral_gain": (FAST.drive, {"integral": 10.0, "firmware_integral_gain": 0.02}, 0.2),
+    "drive.firmware_derivative_gain": (
+        FAST.drive,
+        {"derivative": 32.0, "firmware_derivative_gain": 1e-3, "derivative_filter": 0.01},
+        0.032,
+    ),
+    "drive.volts_per_radian_second": (VOLTS, {"volts_per_radian_second": 20.0}, 20.0),
+    "drive.volt_seconds_per_radian": (VOLTS, {"volt_seconds_per_radian": 0.5}, 0.5),
+}
+
+
+@pytest.mark.parametrize("path", FIRMWARE)
+def test_what_firmware_does_is_found_from_an_actuator_without_it(path):
+    """Gains are of a register at 1 where nothing says what it is: D 32 at 0.001 s/rad is 0.032."""
+    drive, truth, value = FIRMWARE[path]
+    bare = replace(FAST, drive=drive)
+    bench = be.bench.Pendulum(mass=0.4, length=0.1)
+    commands = (
+        lambda t: 0.5 * np.sin(1.9 * t) + 0.3 * np.sign(np.sin(3.1 * t)),
+        lambda t: 0.6 * np.sin(t) + 0.1 * np.sin(11 * t),
+    )
+    logs = []
+    for k, command in enumerate(commands):
+        moving = replace(bare, drive=replace(drive, **truth))
+        run = be.simulate(moving, bench, {"position_target": command}, duration=4.0, dt=0.004, substeps=8)
+        seen = run.position + NOISE * np.random.default_rng(k).standard_normal(len(run))
+        asked = run["position_target"]
+        logs.append(be.log(f"log {k}", run.time, bench=bench, position=seen, position_target=asked))
+    found = be.fit(bare, logs, also=[path], n_starts=1, inspect=False, bands=False).parameters[path]
+    assert found.told_by == "data"
+    assert abs(found.value - value) < 4 * found.error
+    assert found.error < 0.15 * value  # a D in volts is told apart from the back-EMF alone to 11 %
+
+
+@pytest.mark.parametrize("path", ["drive.count", "drive.duty_step", "drive.period"])
+@pytest.mark.parametrize("given", [False, True])
+def test_what_acts_in_jumps_is_given_and_not_freed(path, given):
+    start = SERVO.replace(**{path: 0.01}) if given else SERVO
+    with pytest.raises(be.errors.InvalidValue, match=f"{path} acts in jumps, .* give it, such as {path}=0"):
+        be.fit(start, [record(0, duration=2.0)], also=[path])

@@ -212,6 +212,9 @@ def gain(options: GainWords, terminal: Terminal) -> Answer:
     else:
         actuator = _bare(own, o.volts_given, own.pop("ratio"), own.pop("duty_limit"))
     units = {name: getattr(o, name) for name in ("register", "duty", "volts", "amperes", "torque")}
+    printed = None if chosen is None else chosen.registers.get(o.of)
+    if printed is not None and not any(units.values()) and o.of not in actuator.drive.duty_per_count:
+        units["register" if printed else "volts"] = printed  # nothing is nothing, whatever a count does
     gain = conversion.gain(actuator, of=o.of, firmware_gain=o.firmware_gain, **units)
     if chosen is not None and gain.given:  # a gain of one's own: that of the source was not used
         chosen = _without(chosen, "assumed_gain")

@@ -21,6 +21,7 @@ from .inputs import (
     ModelWords,
     PlaybackWords,
     ReadingWords,
+    SupplyWords,
     WritingWords,
     all_of,
     by_joint,
@@ -517,6 +518,7 @@ class ExplainWords(ModelWords):
         ' joint of a model; for some joints "shoulder_.*=sts3215-7.4v/m1". May be given several times.',
         cli="--with",
     )
+    firmware: str | None = option_of(SupplyWords, "firmware")
 
 
 @command(ExplainWords)
@@ -529,7 +531,7 @@ def explain(options: ExplainWords, terminal: Terminal) -> Answer:
 
     from ...mujoco.explain.explanation import explain as run, summary, text
 
-    rows = run(options.model, parts_of(options.with_))
+    rows = run(options.model, parts_of(options.with_, options.firmware))
     findings = [f for row in rows for f in row.findings]
     width = max(shutil.get_terminal_size().columns, 60)
     return Answer(content=lambda: summary(rows), text=lambda: text(rows, width), findings=findings)

@@ -41,6 +41,11 @@ class StartWords(ReadingWords):
 class CheckCommandWords(StartWords, CheckWords):
     """What one may ask of `check`."""
 
+    robot: Path | None = option(
+        default=None,
+        help="The recordings are of a robot with this MJCF or URDF: what its joints' motions lack.",
+    )
+
 
 @options
 class FitWords(StartWords, PlaybackWords, FitOptions):
@@ -93,7 +98,8 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
         mended = verdict.apply(recordings)
         words = what_was_done(recordings, mended)
         verdict = run_check(actuator, mended, known) if words else verdict
-    further = commands(options.start, recordings, verdict, friction=options.friction, sets=options.set)
+    how: dict[str, Any] = {"friction": options.friction, "sets": options.set}
+    further = [] if options.robot else commands(options.start, recordings, verdict, **how)
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
@@ -112,8 +118,12 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
 
 def _read_start(options: StartWords, terminal: Terminal) -> tuple[Any, Any, list[Any]]:
     """(the actuator to start from, its datasheet or None, the recordings of a bench)."""
+    from ...logs.robot import Robot
+
     actuator, sheet, numbers = named_start(options.start, options.set)
-    logs = read_logs(options.logs, terminal.say, source=options.start, **options.reading())
+    robot = getattr(options, "robot", None)
+    told = {"robot": None if robot is None else Robot.read(robot)} | options.reading()
+    logs = read_logs(options.logs, terminal.say, source=options.start, **told)
     return actuator, sheet, with_sets(logs, numbers)
 
 

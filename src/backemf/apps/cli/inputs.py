@@ -186,12 +186,15 @@ def actuator_of(source: str, joint: str | None = None) -> tuple[Any, list[str]]:
     return actuator_source.actuator, list(actuator_source.notes)
 
 
-def parts_of(given: list[str] | None) -> dict[str, Any] | None:
-    """What `--with` gave: `part` for all joints, `pattern=part` for some."""
+def parts_of(given: list[str] | None, firmware: str | None = None) -> dict[str, Any] | None:
+    """What `--with` gave: `part` for all joints, `pattern=part` for some; with a profile of its firmware."""
     from ...errors import InvalidValue
     from ...mujoco.explain.explanation import ComparedPart
+    from ...targets.sourcing import choose_actuator
 
     if not given:
+        if firmware is not None:
+            raise InvalidValue(f"--firmware is {firmware!r}; it belongs to the part that --with names")
         return None
     parts = {}
     for text in given:
@@ -201,7 +204,10 @@ def parts_of(given: list[str] | None) -> dict[str, Any] | None:
             raise InvalidValue(f'--with is {text!r}; expected a part, or "PATTERN=PART" for some joints')
         if pattern in parts:
             raise InvalidValue(f"--with gives {pattern!r} two parts; expected one for each pattern")
-        parts[pattern] = ComparedPart.of(name, actuator_of(name)[0])
+        chosen = (
+            actuator_of(name)[0] if firmware is None else choose_actuator(name, firmware=firmware).actuator
+        )
+        parts[pattern] = ComparedPart.of(name, chosen, firmware)
     return parts
 
 

@@ -169,6 +169,10 @@ MORE = "more.json"
 """The file of motions that the first command writes and the second plays."""
 
 
+LACKING = {"no_slow_motion", "no_reversals"}
+"""Findings that a plan for all numbers mends."""
+
+
 def commands(
     start: str, logs: Sequence[Any], verdict: Any, *, friction: str | None, sets: Sequence[str] | None
 ) -> list[str]:
@@ -184,7 +188,8 @@ def commands(
     Returns:
         The lines; none where the logs tell everything, or where a position is not what was asked for.
     """
-    missing = [p.path for p in verdict.parameters if not p.determined]
+    lacking = LACKING & {f.code for f in verdict.findings}
+    missing = [p.path for p in verdict.parameters if lacking or not p.determined]
     early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
     first = _first_on_bench(logs)
     if first is None or not (missing or early):

@@ -121,6 +121,10 @@ class Map:
     profile: tuple[str, str] = ("", "")
     """Registers of the speed and the acceleration that a setpoint keeps, 0 for any; `scales` has their units
     as profile_velocity and profile_acceleration."""
+    dead_zone: tuple[str, ...] = ()
+    """Registers of the errors that count as none, forwards and backwards, in counts of the position."""
+    start_duty: str = ""
+    """Register of the duty that every error beyond adds; it counts as `scales` has the duty."""
     duty_goal: Register | None = None
     """The goal of the PWM mode."""
     duty_limits: tuple[str, ...] = ()
@@ -195,6 +199,7 @@ FEETECH = Map(
         response_level 8 1, position_low 9 2, position_high 11 2, temperature_limit 13 1,
         supply_high 14 1, supply_low 15 1, torque_maximum 16 2,
         proportional 21 1, derivative 22 1, integral 23 1, minimum_force 24 2,
+        dead_zone_forward 26 1, dead_zone_backward 27 1,
         torque_enable 40 1, goal 42 2, goal_time 44 2, goal_velocity 46 2,
         position 56 2, velocity 58 2 15, load 60 2 10, voltage 62 1, temperature 63 1, status 65 1,
         moving 66 1
@@ -216,6 +221,8 @@ FEETECH = Map(
     read_only=("firmware", "firmware_minor", "model_number", "moving"),
     rates=dict(enumerate((1_000_000, 500_000, 250_000, 128_000, 115_200, 76_800, 57_600, 38_400))),
     profile=("goal_velocity", ""),
+    dead_zone=("dead_zone_forward", "dead_zone_backward"),
+    start_duty="minimum_force",
     duty_goal=Register(44, 2, 10),
     duty_limits=("torque_maximum",),
 )
@@ -229,7 +236,7 @@ STS = replace(
     registers={
         **FEETECH.registers,
         **_registers("""
-        unloading_condition 19 1, dead_zone_forward 26 1, dead_zone_backward 27 1, current_limit 28 2,
+        unloading_condition 19 1, current_limit 28 2,
         homing_offset 31 2 11, mode 33 1, protective_torque 34 1, protection_time 35 1, overload_torque 36 1,
         acceleration 41 1, goal 42 2 15, goal_velocity 46 2 15, torque_limit 48 2, lock 55 1,
         position 56 2 15, registered 64 1, current 69 2 15
@@ -289,7 +296,7 @@ SCS = replace(
     gains={path: name for path, name in PID.items() if name != "integral"},
     kept=(
         *("return_delay", "position_low", "position_high", "temperature_limit", "supply_low", "supply_high"),
-        *("torque_maximum", "minimum_force", "goal_velocity"),
+        *("torque_maximum", "minimum_force", "dead_zone_forward", "dead_zone_backward", "goal_velocity"),
     ),
     wheel="PWM",
 )
@@ -446,6 +453,7 @@ MX = Map(
     rates={**{n: round(2e6 / (n + 1)) for n in range(250)}, 250: 2_250_000, 251: 2_500_000, 252: 3_000_000},
     wheel="velocity",
     profile=("goal_velocity", "goal_acceleration"),
+    start_duty="punch",
     duty_limits=("torque_limit",),
 )
 """In wheel mode both position limits are 0; a goal is then no position."""

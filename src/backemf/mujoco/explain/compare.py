@@ -32,15 +32,17 @@ class ComparedPart(NamedTuple):
     actuator: Actuator
     gain_known: bool = True
     """Whether its stiffness stands on somebody's number."""
+    firmware: str | None = None
+    """The profile of its firmware."""
 
     @staticmethod
-    def of(name: str, actuator: Actuator | None = None) -> ComparedPart:
+    def of(name: str, actuator: Actuator | None = None, firmware: str | None = None) -> ComparedPart:
         """A part by what the command line calls it: a catalogue's, an identified set, a file."""
         made = Actuator.read(name) if actuator is None else actuator
-        return ComparedPart(name, made, _gain_known(name))
+        return ComparedPart(name, made, _gain_known(name, firmware), firmware)
 
 
-def _gain_known(name: str) -> bool:
+def _gain_known(name: str, firmware: str | None) -> bool:
     """Whether the sheet behind a name says what its servo's gain is; what is no sheet knows its own."""
     if not catalogue.is_part(name):
         return True
@@ -48,7 +50,7 @@ def _gain_known(name: str) -> bool:
         name = name.partition("/")[0].lower()
         if name not in catalogue.names():
             return True
-    sheet = catalogue.sheet(name)
+    sheet = catalogue.sheet(name) if firmware is None else catalogue.sheet(name).with_profile(firmware)
     return sheet.kind != "servo" or has_gain(sheet)
 
 
@@ -241,4 +243,5 @@ def command(law: ActuatorLaw, part: ComparedPart, path: Path, joint: str, made: 
     target = ["mujoco"] if law.kind == "dcmotor" else ["mujoco-classic", "--method", "formula"]
     new = str(path.with_name(f"{path.stem}_new{path.suffix}"))
     where = ["--into", new, "--force"] if made else ["--into", str(path), "-o", new]
-    return shlex.join(["backemf", "export", part.name, "--to", *target, "--joint", joint, *where])
+    source = [part.name, *(["--firmware", part.firmware] if part.firmware else [])]
+    return shlex.join(["backemf", "export", *source, "--to", *target, "--joint", joint, *where])

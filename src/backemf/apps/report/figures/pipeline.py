@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ....figure import Arrow, Box, Diagram, Panel
-from ....physics.actuator import Actuator
-from ....physics.quantity import quantities
+from ....physics.actuator import Actuator, linear_unit
+from ....physics.quantity import TARGET_UNITS, quantities
 from ....physics.steady import armature
 from ....tables import number
 
@@ -99,8 +99,7 @@ def _lines(actuator: Actuator, wanted: Callable[[str], bool]) -> list[str]:
     made = []
     for path, field, value in quantities(actuator):
         if wanted(path) and value != 0:
-            unit = actuator.unit(path).replace("command", _command_unit(actuator))
-            unit = "" if unit == "1" else f" {unit}"
+            unit = "" if actuator.unit(path) == "1" else f" {actuator.unit(path)}"
             made.append(f"{field.metadata['symbol']} = {number(float(value), 3)}{unit}")
     return (
         made
@@ -110,10 +109,8 @@ def _lines(actuator: Actuator, wanted: Callable[[str], bool]) -> list[str]:
 
 
 def _command_unit(actuator: Actuator) -> str:
-    angle = "rad" if actuator.motion == "rotary" else "m"
-    units = {"position_target": angle, "velocity_target": f"{angle}/s", "voltage_target": "V"}
-    torque = "N m" if actuator.motion == "rotary" else "N"
-    return (units | {"current_target": "A", "torque_target": torque}).get(actuator.drive.followed, "command")
+    unit = TARGET_UNITS.get(actuator.drive.followed, "command")
+    return unit if actuator.motion == "rotary" else linear_unit(unit)
 
 
 def _is_among(path: str, owner: str, names: Sequence[str]) -> bool:

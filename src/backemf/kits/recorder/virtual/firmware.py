@@ -8,14 +8,16 @@ in physics/profile.py.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from ....errors import BackemfWarning
 from ....physics.maths import whole
 from ....physics.profile import limit_error, profile_step, ramp_step
 from ..registers import Map, Register
-from .plants import VirtualJoints
+from .plants import IDLE, SHAPE, VirtualJoints
 
 PERIOD = 1e-3
 """Between two looks of the firmware at its encoder [s]."""
@@ -68,13 +70,33 @@ class Device:
         self.put("model_number", number)
         self.put("id", id)
         for path, name in table.gains.items():  # what the actuator was identified with
-            value = plant.actuator.parameters.get(path)
+            value = getattr(plant.drive(k), path.removeprefix("drive."), None)
             if value is not None:
                 self.put(name, round(value))
+        self._own = {name: getattr(plant.actuator.drive, name, None) for name in SHAPE}
+        """What its firmware was identified with; the registers hold it at the start, where there are any."""
+        for name, (number, unit) in self._shaping().items():
+            value = self._own[number]
+            self.put(name, count := 0 if value is None else max(1, round(value / unit)))
+            if self.get(name) < count:
+                _note(f"drive.{number} is {value:g}, and {name} holds {unit * self.get(name):.3g} at most")
         self._factory = bytes(self.memory)
         self._saved = bytearray(self.memory)
         """What is there again after the power was off."""
         self.reboot()
+
+    def _shaping(self) -> dict[str, tuple[str, float]]:
+        """Registers of what is done to goals and errors: (number of a drive, what a count of it is in SI)."""
+        table, scales = self.table, self.table.scales
+        speed, acceleration = table.profile
+        rows = {name: ("deadband", scales["position"].factor) for name in table.dead_zone}
+        if acceleration:
+            rows[acceleration] = ("acceleration", scales["profile_acceleration"].factor)
+        if speed != "goal_velocity":  # which asks a wheel to turn
+            rows[speed] = ("slew", scales["profile_velocity"].factor)
+        if table.start_duty:
+            rows[table.start_duty] = ("punch", scales["duty"].factor * self._law()[0])
+        return rows
 
     @property
     def id(self) -> int:
@@ -304,11 +326,18 @@ class Device:
     def _tune(self) -> None:
         """The gains of the registers; of a mode that follows no position, those it came with."""
         for path, name in self.table.gains.items():
-            value = self.get(name)
+            r, value = self.table[name], self.get(name)
+            usual = r.decode(self._factory[r.address : r.address + r.size], big=self.table.big)
             if "position" not in self.kind and self.kind != "step":
-                r = self.table[name]
-                value = r.decode(self._factory[r.address : r.address + r.size], big=self.table.big)
-            self.plant.gain(self.k, path, float(value))
+                value = usual
+            own = path.removeprefix("drive.")
+            known = own == "proportional" or getattr(self.plant.drive(self.k), own, None) is not None
+            if value != usual and not known:
+                _note(
+                    f"{name} {value} does nothing here: what a count of it does is not known; give it:"
+                    f" --set drive.firmware_{own}_gain={'0.1' if own == 'integral' else '0.001'}"
+                )
+            self.plant.gain(self.k, path, value or IDLE)
             if path == "drive.proportional" and self._gain is not None:
                 share = value / max(1, self.table.defaults.get(name, value) or 1)
                 self.plant.gain(self.k, "drive.volts_per_radian", self._gain * share)
@@ -337,8 +366,28 @@ class Device:
         else:
             step = profile_step(self._setpoint, self._speed, self._goal, speed, acceleration, h)
             self._setpoint, self._speed = float(step[0]), float(step[1])
-        error = factor * float(whole(self._setpoint) - actual)
-        self.plant.follow(self.k, q + float(limit_error(error, w, full, damping, self._duty_limit(w))))
+        error, limit = self._error(q, full), self._duty_limit(w)
+        if limit < 1.0:  # else the supply is the limit, and an integral goes on
+            error = float(limit_error(error, w, full, damping, limit))
+        self.plant.follow(self.k, q + error)
+
+    def _error(self, position: float, full: float) -> float:
+        """The error that the law is given [rad], by counts, dead zone and start-up duty; at `full` the duty
+        is 1."""
+        scale, table = self.table.scales["position"], self.table
+        count = self._own["count"] or scale.factor
+        goal = scale.factor * (self._setpoint - scale.zero)
+        error = count * float(whole(goal / count) - whole(position / count))
+        zone, punch = self._own["deadband"] or 0.0, self._own["punch"]
+        kept = not zone or punch is not None  # whether an error beyond the zone counts as a whole
+        if table.dead_zone:
+            zone = scale.factor * self.get(table.dead_zone[error < 0.0])
+        if table.start_duty:
+            duty = self.get(table.start_duty)
+            punch = table.scales["duty"].factor * duty * full if duty else None
+        if abs(error) <= zone:
+            return 0.0
+        return error + math.copysign(1.0, error) * (punch or (0.0 if kept else -zone))
 
     def _law(self) -> tuple[float, float]:
         """(error at which the duty is 1 [rad], time by which the law looks ahead [s]) of the drive now."""
@@ -350,13 +399,16 @@ class Device:
         return self.plant.nominal / loop.proportional, ahead
 
     def _profile(self) -> tuple[float | None, float | None]:
-        """(speed [counts/s], acceleration [counts/s^2]) that the setpoint keeps; None for any."""
+        """(speed [counts/s], acceleration [counts/s^2]) that the setpoint keeps; None for any. A speed of 0
+        is as fast as the firmware goes."""
         factor = self.table.scales["position"].factor
-        limits: list[float | None] = []
-        for name, scale in zip(self.table.profile, ("profile_velocity", "profile_acceleration"), strict=True):
-            count = abs(self.get(name)) if name else 0
-            limits.append(self.table.scales[scale].si(count) / factor if count else None)
-        return limits[0], limits[1]
+        speed, acceleration = (abs(self.get(name)) if name else 0 for name in self.table.profile)
+        fastest = self.table.scales["profile_velocity"].si(speed) if speed else self._own["slew"]
+        if acceleration:
+            quickest = self.table.scales["profile_acceleration"].si(acceleration)
+        else:
+            quickest = None if self.table.profile[1] else self._own["acceleration"]
+        return fastest and fastest / factor, quickest and quickest / factor
 
     def _duty_limit(self, velocity: float) -> float:
         """Greatest duty now, 1 for all of the supply; `velocity` of the output [rad/s]."""
@@ -484,6 +536,10 @@ class Device:
             condition = next((n for n in ("shutdown", "unloading_condition") if n in registers), "")
             if not condition or self.get(condition) >> OVERLOAD & 1:
                 self._cut()
+
+
+def _note(text: str) -> None:
+    warnings.warn(BackemfWarning(text), stacklevel=2)
 
 
 def advance_devices(plant: VirtualJoints, devices: Sequence[Device], time: float) -> None:

@@ -8,7 +8,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,21 @@ LOOP_SHARE = 0.3
 AMBIENT = 25.0
 """Of a servo whose model has no temperature [degC]."""
 RATED = ("drive.newton_metres_per_radian", "drive.newton_metre_seconds_per_radian")
+
+
+SHAPE = ("slew", "acceleration", "deadband", "punch", "count")
+"""What a drive's firmware does to goals and errors: the devices of a plant do it, by their registers."""
+IDLE = 1e-12
+"""In the place of a gain that is 0 and may be written."""
+
+
+def without_shape(actuator: Actuator) -> Actuator:
+    """The same without what its firmware does to goals and errors, and with each gain whose count has a known
+    effect there to be written."""
+    drive = actuator.drive
+    changes: dict[str, Any] = {n: None for n in SHAPE if getattr(drive, n, None) is not None}
+    changes |= {n: IDLE for n in drive.duty_per_count if getattr(drive, n) is None}
+    return replace(actuator, drive=replace(drive, **changes)) if changes else actuator
 
 
 class VirtualJoints(ABC):
@@ -125,10 +140,20 @@ class VirtualLine(ABC):
 
 
 class VirtualPlant(VirtualJoints):
-    """n actuators of one kind on benches of one kind."""
+    """n actuators of one kind on benches of one kind; `whole` where no device stands before their drives."""
 
-    def __init__(self, actuator: Actuator, bench: Bench, n: int, faults: Faults, position: float = 0.0):
+    def __init__(
+        self,
+        actuator: Actuator,
+        bench: Bench,
+        n: int,
+        faults: Faults,
+        position: float = 0.0,
+        *,
+        whole: bool = False,
+    ):
         self.actuator, self.faults = actuator, faults
+        self._driven = actuator = actuator if whole else without_shape(actuator)
         self._actuators = [actuator] * n
         asked = dict.fromkeys((actuator.drive.followed or actuator.drive.target, *actuator.drive.targets))
         names = [*asked, "enabled"]
@@ -177,7 +202,7 @@ class VirtualPlant(VirtualJoints):
         if path in self._places and self._parameters[k, self._places[path]] != value:
             self._parameters[k, self._places[path]] = value
             changes = {p: float(self._parameters[k, self._places[p]]) for p in GAINS if p in self._places}
-            self._actuators[k] = self.actuator.replace(**changes)
+            self._actuators[k] = self._driven.replace(**changes)
             self._step.set_parameters(self._parameters)
 
     def enable(self, k: int, on: bool) -> None:
@@ -319,7 +344,9 @@ class VirtualRobot(VirtualJoints):
         spec = mujoco.MjSpec.from_string(check_text(robot.model))
         spec.option.timestep = min(spec.option.timestep, ROBOT_STEP)
         self.actuator, self.faults, self.joints = actuator, faults, tuple(joints)
-        prompt = actuator if actuator.drive.delay is None else actuator.replace(**{"drive.delay": None})
+        prompt = without_shape(
+            actuator if actuator.drive.delay is None else actuator.replace(**{"drive.delay": None})
+        )
         self._motors = attach(
             spec, dict.fromkeys(self.joints, prompt), switch=True, ctrl="actuator", check=False
         )

@@ -9,11 +9,12 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ....errors import BackemfError, InvalidValue, UnknownName
+from ....errors import BackemfError, BackemfWarning, InvalidValue, UnknownName
 from ....logs.benches import bench_of
 from ....logs.robot import Robot
 from ....options import takes
@@ -41,9 +42,11 @@ class Virtual:
         atexit.register(self.stop)
 
     def stop(self) -> None:
-        """End them; their port goes with them."""
+        """End them; their port goes with them. What they had to say of registers that did nothing is warned
+        of."""
         self._process.kill()
-        self._process.communicate()
+        for note in self._process.communicate()[1].decode(errors="replace").splitlines():
+            warnings.warn(BackemfWarning(note), stacklevel=2)
         atexit.unregister(self.stop)
 
     def __enter__(self) -> Virtual:
@@ -119,7 +122,8 @@ def serve_options(source: str, options: VirtualOptions, ready: Callable[[str, li
         plant: VirtualJoints = VirtualRobot(chosen.actuator, robot, list(servos), faults)
     else:
         bench = bench_of(options.bench) if options.bench else BENCH
-        plant = VirtualPlant(chosen.actuator, bench, len(ids), faults, position)
+        whole = options.protocol not in SERIAL
+        plant = VirtualPlant(chosen.actuator, bench, len(ids), faults, position, whole=whole)
     line = _line(source, options, plant, ids)
     with link_device(line.name, options.link) if options.link else contextlib.nullcontext():
         ready(line.name, ids)
@@ -218,6 +222,7 @@ def _table_of(part: str, protocol: str) -> tuple[Map, int]:
 def main() -> None:
     """What `be.virtual` starts, with a source and a JSON object of options: serve, and print the port once
     the servos answer. A deliberate error is its text alone."""
+    warnings.showwarning = lambda message, *rest: print(message, file=sys.stderr)
     try:
         options = VirtualOptions(**json.loads(sys.argv[2]))
         serve_options(sys.argv[1], options, lambda device, ids: print(device, flush=True))
