@@ -97,23 +97,21 @@ def known_number(text: str, unit: str, entry: str) -> float | tuple[float, float
     return value, abs(value) * float(error) / 100.0 if behind else float(error) * abs(scale)
 
 
-def column(text: str, unit: str, entry: str) -> list[float]:
+def column(text: str, unit: str, entry: str) -> TypedColumn:
     """Readings separated by commas, in SI or with a unit behind each, or behind the last: "300, 600 rpm"."""
-    parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
-    if not parts:
-        raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas")
+    parts = [*filter(None, map(str.strip, text.replace(";", ",").split(",")))]
     cut = [re.fullmatch(rf"({_NUMBER})\s*([^\d\s+.-].*)?", part) for part in parts]
     digits = [part if one is None else one[1] for one, part in zip(cut, parts, strict=True)]
     spelled = [None if one is None else one[2] for one in cut]
     if any(spelled) and not spelled[-1]:
         raise InvalidValue(f"{entry} is {text!r}; expected a unit behind each, or behind the last")
-    scales = [_scale(own or spelled[-1], unit, entry) for own in spelled]
     try:
+        scales = [_scale(own or spelled[-1], unit, entry) for own in spelled]
         numbers = TypedColumn(float(part) * scale for part, scale in zip(digits, scales, strict=True))
+        numbers.half = min(rounding(part) * abs(scale) for part, scale in zip(digits, scales, strict=True))
     except ValueError:
         raise InvalidValue(f"{entry} is {text!r}; expected numbers separated by commas") from None
-    if entry not in COUNTED:
-        numbers.half = min(rounding(part) * abs(scale) for part, scale in zip(digits, scales, strict=True))
+    numbers.half = 0.0 if entry in COUNTED else numbers.half
     return numbers
 
 

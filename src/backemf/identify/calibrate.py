@@ -212,13 +212,8 @@ def shares_of(
     Returns:
         A share for each draw.
     """
-    p, x, gone = one.p, one.optimum_without(without) if without else one.x, set(without)
-    places = [k for k in range(len(p.logs)) if k not in gone]
-    names = list(dict.fromkeys(one.units[k] for k in places))
-    if without and len(names) > FOLLOWED:
-        few = {names[k] for k in np.linspace(0, len(names) - 1, FOLLOWED).round().astype(int)}
-        places = [k for k in places if one.units[k] in few]
-    part, kept = part_of(p, places)
+    x = one.optimum_without(without) if without else one.x
+    part, kept = part_of(one.p, _places_held_against(one.units, set(without)))
     most = {joint: WIDEST * rms for joint, rms in _rms_by_joint(part, x[kept]).items()}
     shares = []
     for move, share in zip(moved, np.ones(len(moved)) if begin is None else begin, strict=True):
@@ -229,6 +224,14 @@ def shares_of(
             share = NEARER * share
         shares.append(share)
     return np.array(shares)
+
+
+def _places_held_against(units: Sequence[str], gone: set[int]) -> list[int]:
+    """Places of the logs that draws are held against: all, or a few recordings' where some are gone."""
+    names = list(dict.fromkeys(unit for k, unit in enumerate(units) if k not in gone))
+    n = FOLLOWED if gone and len(names) > FOLLOWED else len(names)
+    few = {names[k] for k in np.linspace(0, len(names) - 1, n).round().astype(int)}
+    return [k for k, unit in enumerate(units) if k not in gone and unit in few]
 
 
 def _rms_by_joint(p: Problem, x: np.ndarray) -> dict[str, float]:

@@ -293,8 +293,9 @@ def demands_of(log: Log) -> dict[str, float]:
         q, t = track.values, track.time
         rate = (q[n:] - q[:-n]) / (t[n:] - t[:-n])
         a = (rate[n:] - rate[:-n]) / (0.5 * (t[2 * n :] - t[: -2 * n]))
-        middle, v = q[n:-n], 0.5 * (rate[n:] + rate[:-n])
-        torque = float(np.min(bench.inertia_at({}))) * a - np.asarray(bench.load(middle, v, {}))
+        load: Any = bench.load
+        carried = np.asarray(load(q[n:-n], 0.5 * (rate[n:] + rate[:-n]), {}))
+        torque = float(np.min(bench.inertia_at({}))) * a - carried
         found["torque"] = float(np.percentile(np.abs(torque), USUAL))
     return found
 

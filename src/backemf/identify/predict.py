@@ -215,7 +215,7 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
 
 def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
     """One log, as `predict_logs`; what `Fit.predict` gives."""
-    if not isinstance(log, Log):
+    if not hasattr(log, "signals"):
         wanted = "expected one log: [fit.predict(log) for log in logs]"
         raise InvalidValue(f"predict was given a {type(log).__name__}; {wanted}")
     return predict_logs(fit, [log])[0]

@@ -7,7 +7,7 @@ turn by C' q where the joints turn by q.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,21 +43,12 @@ def with_coupling(robot: Robot, given: Any) -> Robot:
     """
     if given is None:
         return robot
-    try:
-        rows = dict(given if hasattr(given, "items") else json_of(given))
-        at = rows.pop(AT, "joints")
-        factors = {str(j): {str(m): float(f) for m, f in row.items()} for j, row in rows.items()}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InvalidValue(f"coupling is {given!r}; expected {EXAMPLE}: {error}") from None
+    factors, at = _factors(given)
     for joint in factors:
         if joint not in robot.names:
             raise UnknownName("joint", joint, robot.names)
     motors = tuple(dict.fromkeys(motor for row in factors.values() for motor in row))
     matrix = tuple(tuple(row.get(motor, 0.0) for motor in motors) for row in factors.values())
-    if at not in ("joints", "motors"):
-        raise InvalidValue(
-            f"coupling: at is {at!r}; expected 'joints' or 'motors', where positions were read"
-        )
     if len(matrix) != len(motors) or not motors or np.linalg.matrix_rank(matrix) < len(matrix):
         raise InvalidValue(
             f"coupling has {len(factors)} joints and {len(motors)} motors that do not tell each other;"
@@ -69,6 +60,21 @@ def with_coupling(robot: Robot, given: Any) -> Robot:
             f"coupling is {given!r}, and the recordings were read with another; expected the same, or none"
         )
     return replace(robot, coupling=coupling)
+
+
+def _factors(given: Any) -> tuple[dict[str, dict[str, float]], str]:
+    """(each joint's factors by motor, where positions were read)."""
+    try:
+        rows = dict(given if hasattr(given, "items") else json_of(given))
+        at = rows.pop(AT, "joints")
+        factors = {str(j): {str(m): float(f) for m, f in row.items()} for j, row in rows.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise InvalidValue(f"coupling is {given!r}; expected {EXAMPLE}: {error}") from None
+    if at not in ("joints", "motors"):
+        raise InvalidValue(
+            f"coupling: at is {at!r}; expected 'joints' or 'motors', where positions were read"
+        )
+    return factors, at
 
 
 def joints_of_motors(logs: Sequence[Log], robot: Robot | None) -> list[Log]:
@@ -122,7 +128,7 @@ def uncouple(motors: Mapping[str, Log], coupling: Coupling, name: str) -> dict[s
     return joints
 
 
-def _combine(logs: Sequence[Log], names: Sequence[str], factors: np.ndarray) -> dict[str, Signal]:
+def _combine(logs: Sequence[Log], names: Sequence[str], factors: Iterable[float]) -> dict[str, Signal]:
     """Sums of signals that all logs have, on the clock of the first."""
     made: dict[str, Signal] = {}
     for name in names:

@@ -132,7 +132,7 @@ NUMBERS = (
     *("current_limit", "charge_limit", "brake_conductance", "capacitance", "auxiliary_current"),
 )
 """Of a supply, in SI; settling is the time constant of the slow part of the sag."""
-BUS = ("used", "slow", "before", "voltage", "current", "brake", "unclaimed", "ceiling")
+BUS: tuple[str, ...] = ("used", "slow", "before", "voltage", "current", "brake", "unclaimed", "ceiling")
 """Of a bus: charge since it was full [A s], slow sag, voltage before the step and after it [V], current of
 the supply [A], what the brake takes and what nobody takes [W], and the voltage that drives may use [V]."""
 DEMAND = ("voltage", "current", "back_emf", "resistance", "duty", "limit", "flows", "saturated")

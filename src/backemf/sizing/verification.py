@@ -119,7 +119,7 @@ def _run(task: Task, actuator: Actuator, torque: np.ndarray, n: int) -> Any:
     command = {name: np.append(np.tile(x, together), x[-1]) for name, x in asked.items()}
     command["position_target"] = np.append(q + turns * cycles, q[-1] + turns * (together - 1))
     start = {"position": float(task.position[0]), "velocity": float(task.velocity[0])}
-    actuator, warm = replace(actuator, drive=loop), actuator.motor.thermal
+    actuator, warm, run = replace(actuator, drive=loop), actuator.motor.thermal, None
     for _ in range(times):
         run = simulate(actuator, bench, command, time=t, start=start, substeps=substeps, warn=False)
         ended = run.final_state()

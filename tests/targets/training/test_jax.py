@@ -23,6 +23,7 @@ from backemf.errors import InvalidValue
 from backemf.mujoco.models import mjx_findings
 from backemf.results.spread import Spread
 from backemf.targets.export import export
+from backemf.targets.mujoco.edited_model import EditedModel
 from backemf.targets.training.jax import load_file
 
 from ...conftest import unavailable
@@ -327,6 +328,7 @@ def test_elliptic_cones_become_pyramidal_and_it_is_said(in_mjx, tmp_path):
     option = '<option timestep="0.002" cone="elliptic"><flag contact="disable"/></option>'
     in_mjx.write_text(ARM.replace('<option timestep="0.002"/>', option))
     edited = be.export({".*": LATE}, "jax@mjx", into=in_mjx)
+    assert isinstance(edited, EditedModel)
     assert "option: cone elliptic became pyramidal" in edited.changes
     assert "mjx_cone" in [f.code for f in edited.findings]
     assert np.all(np.isfinite(be.rollout(in_mjx, {".*": LATE}, np.full((2, 1), 0.1))))

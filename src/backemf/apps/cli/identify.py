@@ -122,7 +122,7 @@ def _read_start(options: StartWords, terminal: Terminal) -> tuple[Any, Any, list
 
     actuator, sheet, numbers = named_start(options.start, options.set)
     robot = getattr(options, "robot", None)
-    told = {"robot": None if robot is None else Robot.read(robot)} | options.reading()
+    told: dict[str, Any] = {"robot": None if robot is None else Robot.read(robot)} | options.reading()
     logs = read_logs(options.logs, terminal.say, source=options.start, **told)
     return actuator, sheet, with_sets(logs, numbers)
 

@@ -200,20 +200,18 @@ def commands(
         return [_line("record", *where, "--motions", "PLAN", *bench, "-o", _folder(early[0]))]
     words = ["plan", start, *bench]
     words += ["--target", ",".join(missing)] if len(missing) < len(verdict.parameters) else []
-    words += ["--friction", friction] if friction else []
-    words += _repeated_sets(first, sets or ())
-    words += [] if "current" in first else ["--no-current"]
+    words += [*(("--friction", friction) if friction else ()), *_repeated_options(first, sets or ())]
     folder = _folder(first)
     return [_line(*words, "-o", MORE), _line("record", *where, "--motions", MORE, *bench, "-o", folder)]
 
 
-def _repeated_sets(log: Any, sets: Sequence[str]) -> list[str]:
-    """What was set, as options again, with the gain that a log was recorded at."""
+def _repeated_options(log: Any, sets: Sequence[str]) -> list[str]:
+    """What was set, as options again, with the gain that a log was recorded at, and what it lacks."""
     words = [word for one in sets for word in ("--set", one)]
     gain = log.settings.get("drive.proportional")
     if gain is not None and not any(one.startswith("drive.proportional") for one in sets):
         words += ["--set", f"drive.proportional={gain:g}"]
-    return words
+    return words if "current" in log else [*words, "--no-current"]
 
 
 def _first_on_bench(logs: Sequence[Any]) -> Any:

@@ -435,6 +435,9 @@ def slow_seconds(time: np.ndarray, position: np.ndarray, loaded: np.ndarray | No
         time: of its samples [s].
         position: that is asked for, or taken [rad].
         loaded: whether gravity loads it there; None: everywhere.
+
+    Returns:
+        Seconds.
     """
     step, n = 0.02, 10
     even = np.arange(time[0], time[-1], step)
@@ -500,8 +503,16 @@ def motions_lacking(joints: Mapping[str, Sequence[Log]]) -> Iterator[Finding]:
 
 
 def is_loaded(bench: Bench | None, position: np.ndarray, share: float = LOADED) -> np.ndarray | None:
-    """Whether an arm loads a joint by more than a share of its weight at positions [rad]; None where that is
-    not known."""
+    """Whether an arm loads a joint by more than a share of its weight.
+
+    Args:
+        bench: of the recording; only one that hangs loads.
+        position: where [rad].
+        share: of the greatest load.
+
+    Returns:
+        A word for each position; None where it is not known.
+    """
     if bench is None or not bench.hangs:
         return None
     return np.abs(np.sin(position - (getattr(bench, "hanging", None) or 0.0))) > share

@@ -13,6 +13,7 @@ from typing import Any
 from ...errors import BackemfError, InvalidValue, MissingValue
 from ...logs import BETWEEN_HELP, MAP_HELP
 from ...options import HIDDEN, OWN_UNIT, Answer, CommandSpec, Options, Terminal, option, options, parse_file
+from ...physics.quantity import present
 from ...units import si
 
 
@@ -275,9 +276,8 @@ def _roll_runs(
 ) -> tuple[CharacterizeWords, list[Any], float | None]:
     """(the options, the runs, the radius of wheel or drum [m]): what turned in the log of a mechanism that
     slides is in metres where the diameter is told, and it must be where metres are needed."""
-    from ...logs.read import find
     from .characterize import SLIDES, unit_of_gains
-    from .sysid_json import LENGTHS, travel_per_turn
+    from .sysid_json import LENGTHS
     from .trials import roll
     from .wpilog_units import unit_named
 
@@ -285,27 +285,46 @@ def _roll_runs(
     of_length = o.units is not None and unit_named(o.units) in LENGTHS
     linear = rolls or unit_of_gains(o, runs) in LENGTHS
     typed = (o.constants, o.mechanism, o.control) == ("c++", "elevator", "voltage")
-    needed = linear and (o.motor is not None or (rolls and (of_length or typed)))
+    if linear and (o.motor is not None or (rolls and (of_length or typed))):
+        o, given = _learn_diameter(o, terminal)
+    else:
+        given = _spare_diameter(o, rolls, linear)
+    if given is None:
+        return o, runs, None
+    if rolls:
+        o, runs = replace(o, units=o.units if of_length else None), [roll(run, 0.5 * given) for run in runs]
+    return o, runs, 0.5 * given
+
+
+def _spare_diameter(o: CharacterizeWords, rolls: bool, linear: bool) -> float | None:
+    """A diameter that is given and need not be; refused where it says nothing."""
     given = o.wheel_diameter or o.drum_diameter
-    if given is not None and not (rolls or needed):
+    if given is not None and not rolls:
         why = "the log is in a unit of length, where only --motor needs it; leave it out"
         turns = f"the mechanism is {o.mechanism}, which turns; leave it out, or give --mechanism elevator"
         raise InvalidValue(f"a diameter is given, and {why if linear else turns}")
-    if given is None and needed:
-        ways = {way for path in find(*o.logs) if (way := travel_per_turn(path)) is not None}
-        given = ways.pop() / math.pi if len(ways) == 1 else None
-    if given is None and needed:
-        if not terminal.attended:
-            raise MissingValue(
-                "a mechanism that slides needs the diameter of what its motor turns, to know how far a turn"
-                " takes it; give --drum-diameter 0.05 for a drum of 50 mm, or --wheel-diameter"
-            )
-        question = "How far does a turn take it? Diameter of its drum or wheel, such as 50mm"
-        o = _ask(terminal, question, lambda said: replace(o, drum_diameter=si(said, "m", "the diameter")))
-        given = o.drum_diameter
-    if rolls and given is not None:
-        o, runs = replace(o, units=o.units if of_length else None), [roll(run, 0.5 * given) for run in runs]
-    return o, runs, None if given is None else 0.5 * given
+    return given
+
+
+def _learn_diameter(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWords, float]:
+    """(the options, the diameter [m]): given, of the files, or of the person at the terminal."""
+    from ...logs.read import find
+    from .sysid_json import travel_per_turn
+
+    given = o.wheel_diameter or o.drum_diameter
+    if given is not None:
+        return o, given
+    ways = {way for path in find(*o.logs) if (way := travel_per_turn(path)) is not None}
+    if len(ways) == 1:
+        return o, ways.pop() / math.pi
+    if not terminal.attended:
+        raise MissingValue(
+            "a mechanism that slides needs the diameter of what its motor turns, to know how far a turn"
+            " takes it; give --drum-diameter 0.05 for a drum of 50 mm, or --wheel-diameter"
+        )
+    question = "How far does a turn take it? Diameter of its drum or wheel, such as 50mm"
+    o = _ask(terminal, question, lambda said: replace(o, drum_diameter=si(said, "m", "the diameter")))
+    return o, present(o.drum_diameter)
 
 
 def _simulation(back: Any, ratio: float, radius: float | None) -> dict[str, tuple[float, str]]:

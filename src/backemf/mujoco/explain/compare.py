@@ -37,7 +37,16 @@ class ComparedPart(NamedTuple):
 
     @staticmethod
     def of(name: str, actuator: Actuator | None = None, firmware: str | None = None) -> ComparedPart:
-        """A part by what the command line calls it: a catalogue's, an identified set, a file."""
+        """A part by what the command line calls it.
+
+        Args:
+            name: of a part, an identified set, or a file.
+            actuator: as it was made already; otherwise it is read.
+            firmware: profile that the sheet is read with.
+
+        Returns:
+            The part.
+        """
         made = Actuator.read(name) if actuator is None else actuator
         return ComparedPart(name, made, _gain_known(name, firmware), firmware)
 

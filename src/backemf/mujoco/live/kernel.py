@@ -38,7 +38,7 @@ from __future__ import annotations
 import types
 
 import numba
-from numba import carray
+from numba import carray  # pyright: ignore[reportPrivateImportUsage]
 
 from backemf.mujoco.live.addresses import (
     allocate,

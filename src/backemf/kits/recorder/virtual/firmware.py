@@ -75,11 +75,11 @@ class Device:
                 self.put(name, round(value))
         self._own = {name: getattr(plant.actuator.drive, name, None) for name in SHAPE}
         """What its firmware was identified with; the registers hold it at the start, where there are any."""
-        for name, (number, unit) in self._shaping().items():
-            value = self._own[number]
+        for name, (path, unit) in self._shaping().items():
+            value = self._own[path]
             self.put(name, count := 0 if value is None else max(1, round(value / unit)))
             if self.get(name) < count:
-                _note(f"drive.{number} is {value:g}, and {name} holds {unit * self.get(name):.3g} at most")
+                _note(f"drive.{path} is {value:g}, and {name} holds {unit * self.get(name):.3g} at most")
         self._factory = bytes(self.memory)
         self._saved = bytearray(self.memory)
         """What is there again after the power was off."""
