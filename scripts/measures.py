@@ -63,13 +63,13 @@ ALLOWANCES: dict[str, int] = {
     "firmware by part, what motions lack": 350,
     "how far beyond the fit a prediction goes": 250,
     "diameters asked for, one settling time": 250,
-    "joints with delays in one file for MJX": 50,
+    "joints with delays in one file for MJX, powers and sizes that are bounded": 100,
 }
 """Lines by which a feature that came later may raise the limit, by the feature."""
 FILES = 44
 """Files that these features brought."""
 LIMITS = {
-    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=102_100),
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=102_200),
     "files of Python": Limit(345 + FILES),
     "functions over 60 lines": Limit(0),
     "functions of complexity above 15": Limit(0),

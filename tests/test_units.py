@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from backemf.units import UnitError, convert, parse, si
+from backemf.units import UnitError, convert, factor, parse, si
 
 RPM = 2 * math.pi / 60
 G = 9.80665
@@ -201,3 +201,22 @@ def test_two_kinds_of_units_are_a_sentence():
         convert("0 rpm", "s/60deg")
     with pytest.raises(UnitError, match="'15' is no number with a unit"):
         convert("15", "V")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "V**9**9**9**9",
+        "9**9**9**9*V",
+        "((9**9)**9)**9*V",
+        "V**99999999",
+        "V^1e9",
+        "(V**2)**9**9",
+        "(" * 5000 + "V" + ")" * 5000,
+    ],
+)
+def test_powers_without_end_are_no_units(unit):
+    """Raising them would take for ever, in whatever asks: a form, a column's title, an option."""
+    with pytest.raises(UnitError, match=r"^unknown unit .*; (expected|did you)") as refused:
+        factor(unit, "V", "--voltage", f"3 {unit}")
+    assert len(str(refused.value)) < 300

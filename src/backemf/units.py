@@ -74,6 +74,9 @@ _TEXT = re.compile(
     rf"\s*(?:\+-\s*(?P<tol>{_NUMBER})\s*(?P<percent>%)?)?\s*(?P<unit>.*?)\s*$"
 )
 _SINGLE = re.compile(rf"({_NUMBER})\.?\s*((?:[^\d\s+.,-]|1\s*/).*)?")
+_POWER = r"(?:\*\*|\^)"
+_LONGEST, _HIGHEST = 80, 9
+"""Letters of a unit, and its powers."""
 _RECIPROCAL_SPEED = re.compile(r"^(?:s|sec|second|seconds)\s*/\s*(?P<angle>\d+)\s*(?:deg|degree|degrees)$")
 
 
@@ -412,7 +415,7 @@ def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]
                 if unit in _KINDS
                 else "; expected one such as 'N*m' or 'rpm'"
             )
-            raise UnitError(f"unknown unit {spelled!r} in {text!r} for {entry}{hint}") from None
+            raise UnitError(f"unknown unit {spelled!r:.60} in {text!r:.60} for {entry}{hint}") from None
     wanted = units.Quantity(1.0) * (units.parse_expression(_spell(unit)) if unit != "1" else 1.0)
     for scale in (1.0, GRAVITY):
         if scale != 1.0:  # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
@@ -427,6 +430,8 @@ def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]
 
 def _spell(unit: str) -> str:
     """A unit as pint spells it: `*` between words, `**` for powers, aliases replaced."""
+    if len(unit) > _LONGEST:
+        raise ValueError(unit)
     unit = re.sub(r"(?<=[A-Za-z)])\s*\^\s*(?=-?\d)", "**", unit.strip())
     unit = re.sub(r"([A-Za-z])([23])(?![\d.])", r"\1**\2", unit)
     unit = re.sub(r"\b(k?g)(c?m)(?=\*\*2)", r"\1 \2", unit)  # "gcm2" is g cm^2
@@ -446,6 +451,10 @@ def _spell(unit: str) -> str:
                 raise ValueError(word)
             spelled.append(alias)
     text = "".join(spelled)
+    powers = re.findall(rf"{_POWER}\(?({_NUMBER})?", text)
+    tower = re.search(rf"{_POWER}[-+\d.e()]*{_POWER}", text) or len(re.findall(rf"\){_POWER}", text)) > 2
+    if tower or any(abs(float(power or "inf")) > _HIGHEST for power in powers):
+        raise ValueError(unit)  # pint would raise powers of powers for as long as they take
     return re.sub(r"\*?(/)\*?", r"\1", re.sub(r"\(\*|\*\)", lambda m: m[0].strip("*"), text))
 
 

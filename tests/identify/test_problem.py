@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +16,13 @@ from backemf.identify.problem import (
     Problem,
     default_substeps,
     fitted_drive,
-    long_enough,
     mean_absolute_errors,
     prepare,
     problem,
     with_some_inertia,
 )
 from backemf.identify.uncertainty import uncertainty
-from backemf.logs.log import Signal
+from backemf.logs.log import Signal, check_recordings
 
 from .recordings import SERVO, changed, record, steps
 
@@ -391,9 +391,25 @@ def test_errors_leave_out_what_was_not_measured():
 
 def test_two_samples_are_a_recording_and_one_is_not():
     two = be.log("two", [0.0, 0.1], position=[0.0, 0.1])
-    long_enough([two])
+    check_recordings([two])
     with pytest.raises(be.BackemfError, match="has 1 sample"):
-        long_enough([replace(two, signals={"position": Signal(time=np.zeros(1), values=np.zeros(1))})])
+        check_recordings([replace(two, signals={"position": Signal(time=np.zeros(1), values=np.zeros(1))})])
+
+
+@pytest.mark.parametrize(
+    ("times", "size", "said"),
+    [
+        (1e150, 1.0, "has steps of 1e+150 s over"),
+        (1e-300, 1.0, "has steps of 1e-300 s over"),
+        (0.01, 1e300, "position is up to"),
+    ],
+)
+def test_numbers_that_no_machine_has_are_refused(times, size, said):
+    """Their squares are no numbers: a fit would end in the middle of its arithmetic."""
+    wild = be.log("wild", times * np.arange(50.0), position=size * np.arange(50.0), voltage=np.ones(50))
+    for ask in (be.fit, be.check):
+        with pytest.raises(be.BackemfError, match=f"wild.*{re.escape(said)}.*expected"):
+            ask(be.Actuator.read("mx-106"), [replace(wild, bench=be.bench.Pendulum(mass=1.0, length=0.1))])
 
 
 def test_rows_that_run_away_do_not_swamp_the_others(p, monkeypatch):

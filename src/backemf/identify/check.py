@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..findings import Finding, finding
-from ..logs.log import Log, actuator_and_logs
+from ..logs.log import Log, actuator_and_logs, check_recordings
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..tables import number, table
@@ -26,7 +26,7 @@ from .optimize import Progress
 from .outliers import diagnose
 from .parameters import WIDE, with_absent
 from .plants.bench_plant import inspection
-from .problem import Problem, long_enough
+from .problem import Problem
 from .search import bench_search
 from .uncertainty import inverse
 
@@ -159,7 +159,7 @@ def run_check(actuator: Actuator, logs: Sequence[Log], options: CheckOptions) ->
     free_paths, prior = options.free_paths, options.prior
     say = options.progress or (lambda text, share: None)
     actuator, logs = actuator_and_logs("check", actuator, logs)
-    long_enough(logs)
+    check_recordings(logs)
     if any(log.joints for log in logs):
         return _check_robot(logs)
     actuator = with_absent(actuator, free_paths)

@@ -13,7 +13,7 @@ from ..engine.candidates import check_place
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..logs.benches import bench_name
-from ..logs.log import Log, actuator_and_logs, several
+from ..logs.log import Log, actuator_and_logs, check_recordings, several
 from ..options import takes
 from ..physics.actuator import Actuator
 from ..results.fit_result import Fit, FittedLog
@@ -77,11 +77,15 @@ def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions, verb: s
     """
     recordings = several(logs)
     if any(isinstance(log, Log) and log.joints for log in recordings):
+        from ..logs.coupling import logs_of_robot
         from .plants.robot_plant import robot_plant
 
         options.check("robot")
+        recordings = logs_of_robot(recordings, options.coupling)
+        check_recordings(recordings)
         return robot_plant(actuator, recordings, options)
     actuator, logs = actuator_and_logs(verb, actuator, logs)
+    check_recordings(logs)
     options.check("bench", carried_by(logs))
     if options.on != "cpu":
         check_place(options.on)

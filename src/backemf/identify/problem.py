@@ -15,7 +15,7 @@ from ..engine.rows import DELAY, PAIRS, Batch, Delay, HeldInputs, Observer
 from ..engine.simulate import is_late
 from ..engine.system import ActuatorSystem
 from ..errors import InvalidValue, MissingValue
-from ..logs.log import Log, Signal, noise_of, targets
+from ..logs.log import Log, Signal, check_recordings, noise_of, targets
 from ..physics.actuator import Actuator
 from ..physics.drive import Servo
 from ..physics.quantity import parameters, substitute
@@ -480,13 +480,6 @@ def _usual_step(logs: Sequence[PreparedLog]) -> float:
     return float(np.median(np.concatenate([np.diff(p.log.time) for p in logs])))
 
 
-def long_enough(logs: Sequence[Log]) -> None:
-    """Refuse logs that hold no motion, only a moment."""
-    for log in logs:
-        if len(log) < 2:
-            raise MissingValue(f"{log.name} has {len(log)} sample; expected a recording over time")
-
-
 def problem(
     actuator: Actuator,
     logs: Sequence[Log],
@@ -519,7 +512,7 @@ def problem(
     """
     if not logs:
         raise MissingValue("no logs were given; expected at least one recording")
-    long_enough(logs)
+    check_recordings(logs)
     seen = _recorded_outputs(logs) if outputs is None else tuple(outputs)
     common = [name for name in ("enabled", "supply") if any(name in log for log in logs)]
     prepared = [prepare(actuator, _with_common(log, common, actuator), seen, free) for log in logs]

@@ -77,6 +77,38 @@ def _factors(given: Any) -> tuple[dict[str, dict[str, float]], str]:
     return factors, at
 
 
+def logs_of_robot(logs: Sequence[Log], coupling: Any) -> list[Log]:
+    """Logs of the joints of one robot.
+
+    Args:
+        logs: as they were read.
+        coupling: as `with_coupling` takes it.
+
+    Returns:
+        The logs, as if every joint had a motor of its own.
+
+    Raises:
+        InvalidValue: the logs are of several robots or of none, or its base moves.
+    """
+    return joints_of_motors(logs, with_coupling(_one_robot(logs), coupling))
+
+
+def _one_robot(logs: Sequence[Log]) -> Robot:
+    """The one robot of all logs."""
+    robots = [log.robot for log in logs if log.robot is not None]
+    if len(robots) < len(logs):
+        alone = next(log.name for log in logs if log.robot is None)
+        raise InvalidValue(f"{alone} belongs to no robot; read all logs with bench=be.Robot.read(...)")
+    if any(robot != robots[0] for robot in robots):
+        raise InvalidValue("the logs belong to different robots; fit one robot at a time")
+    if robots[0].base == "recorded":
+        raise InvalidValue(
+            "base is 'recorded', but logs have no channels for the motion of a base yet; hold it and say"
+            " base='held', or give gravity= as the base stood"
+        )
+    return robots[0]
+
+
 def joints_of_motors(logs: Sequence[Log], robot: Robot | None) -> list[Log]:
     """Logs with torques of joints in place of those of motors, and their positions where the motors' are;
     those whose own robot has its coupling were read that way.

@@ -345,6 +345,30 @@ def actuator_and_logs(verb: str, actuator: Any, logs: Any) -> tuple[Actuator, li
     return actuator, recordings
 
 
+MOST_VALUE, SHORTEST_STEP = 1e12, 1e-9
+"""Beyond which no recording goes, in SI: its arithmetic would run out of numbers."""
+
+
+def check_recordings(logs: Sequence[Log]) -> None:
+    """Refuse logs that hold no motion, only a moment, and numbers that no machine has."""
+    for log in logs:
+        if len(log) < 2:
+            raise MissingValue(f"{log.name} has {len(log)} sample; expected a recording over time")
+        wanted = "its columns' units may be others (--map 'signal=column[unit]')"
+        if np.ptp(log.time) > MOST_VALUE or np.median(np.diff(log.time)) < SHORTEST_STEP:
+            raise InvalidValue(
+                f"{log.name} has steps of {np.median(np.diff(log.time)):.3g} s over {np.ptp(log.time):.3g} s;"
+                f" expected {SHORTEST_STEP:g} s or more, and {MOST_VALUE:g} s at most: {wanted}"
+            )
+        for name, signal in log.signals.items():
+            most = np.nanmax(np.abs(signal.values), initial=0.0)
+            if most > MOST_VALUE:
+                raise InvalidValue(
+                    f"{log.name}: {name} is up to {most:.3g}; expected {MOST_VALUE:g} at most: {wanted}"
+                )
+        check_recordings([*log.joints.values()])
+
+
 def several(given: Any) -> list[Any]:
     """The members of a collection; anything else, and text, alone."""
     return [given] if isinstance(given, str | bytes) or not hasattr(given, "__iter__") else list(given)

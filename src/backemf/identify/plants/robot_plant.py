@@ -15,7 +15,6 @@ from ...datasheets.datasheet import Datasheet
 from ...engine.rows import DELAY
 from ...errors import InvalidValue, UnknownName
 from ...findings import Finding
-from ...logs.coupling import joints_of_motors, with_coupling
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
@@ -383,19 +382,18 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
 
     Args:
         given: a part, an actuator or "torque" for all joints, or these by pattern of joint names.
-        logs: of one robot.
+        logs: of one robot, of its joints.
         options: of `fit`.
 
     Returns:
         The plant, its logs divided into those to fit and those to judge on.
 
     Raises:
-        InvalidValue: the logs are of several robots or of none, or its base moves.
         MissingValue: no joint has both a position and a command.
         UnknownName: no joint is called so, or no parameter that shall be shared.
     """
-    robot = with_coupling(robot_of(logs), options.coupling)
-    logs = joints_of_motors(logs, robot)
+    robot = logs[0].robot
+    assert robot is not None  # they are a robot's
     training, held_out = divide(logs, options.hold_out)
     begin = starts(
         robot,
@@ -453,22 +451,6 @@ def with_armature(actuator: Actuator, place: int, recordings: Sequence[RobotReco
     least = min(float(np.min(recording.carried.inertia[:, place])) for recording in recordings)
     J = SHARE_OF_INERTIA * max(least, 1e-9) / actuator.gearbox.output_inertia(1.0)
     return actuator.replace(**{"motor.rotor_inertia": J})
-
-
-def robot_of(logs: Sequence[Log]) -> Robot:
-    """The one robot of all logs."""
-    robots = [log.robot for log in logs if log.robot is not None]
-    if len(robots) < len(logs):
-        alone = next(log.name for log in logs if log.robot is None)
-        raise InvalidValue(f"{alone} belongs to no robot; read all logs with bench=be.Robot.read(...)")
-    if any(robot != robots[0] for robot in robots):
-        raise InvalidValue("the logs belong to different robots; fit one robot at a time")
-    if robots[0].base == "recorded":
-        raise InvalidValue(
-            "base is 'recorded', but logs have no channels for the motion of a base yet; hold it and say"
-            " base='held', or give gravity= as the base stood"
-        )
-    return robots[0]
 
 
 def check_share(share: Sequence[str], actuator: Actuator) -> None:
