@@ -16,7 +16,6 @@ from backemf.apps.cli.report import report
 from backemf.identify.fit_options import parse_share
 from backemf.identify.holdout import divide
 from backemf.identify.plants.recordings import recording_of
-from backemf.identify.plants.robot_plant import robot_of
 from backemf.identify.plants.robot_result import of_falls
 from backemf.identify.plants.starts import gains_of, torque_level, without_echo
 from backemf.mujoco.robot.masses import change_robot
@@ -202,7 +201,7 @@ def test_a_recording_at_whose_end_nothing_is_followed_is_said(robot, logs):
 
 def test_a_recorded_base_is_refused_until_logs_can_hold_it(robot, logs):
     with pytest.raises(be.BackemfError, match="no channels for the motion of a base"):
-        robot_of([replace(log, robot=replace(robot, base="recorded")) for log in logs])
+        be.fit(START, [replace(log, robot=replace(robot, base="recorded")) for log in logs])
 
 
 def test_masses_are_found_where_the_model_is_wrong(robot):
