@@ -42,6 +42,13 @@ def test_help_is_quick_and_names_the_commands():
     assert cpu < 0.6, "0.3 s is the promise; twice that is allowed for a busy machine"
 
 
+def test_no_command_loads_numpy_before_it_runs():
+    """What the help costs, without a clock."""
+    code = "import sys, backemf.apps.cli.main; print(sorted({'numpy', 'scipy', 'pint'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_version():
     assert backemf_command("--version").stdout.strip() == f"backemf {backemf.__version__}"
 

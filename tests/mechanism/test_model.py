@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from backemf.kits.frc.gain_fit import _drifts, _trimmed_rms, _weights
-from backemf.kits.frc.mechanism import MechanismModel
+from backemf.kits.frc.mechanism_model import MechanismModel
 from backemf.kits.frc.trials import make_run, segment
 
 from .test_characterize import WEAK, gravity_of, record

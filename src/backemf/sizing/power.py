@@ -12,46 +12,13 @@ from ..datasheets import parts
 from ..errors import InvalidValue, MissingValue
 from ..logs.log import Log
 from ..logs.robot import Robot
-from ..options import Options, option, option_of, options, takes
+from ..options import takes
 from ..physics.actuator import Actuator
-from ..physics.supply import Supply
 from ..results.fit_result import Fit
 from ..units import si
-from .robot_power import PowerRun, load_of, run_on_supply, supply_of
-from .size_options import SizeOptions, parse_list
+from .robot_power import PowerRun, load_of, run_on_supply
+from .size_options import PowerOptions
 from .task import robot_and_recording
-
-
-def parse_supply(text: str | None) -> Supply | None:
-    """A battery in words."""
-    return None if text is None else supply_of(text)
-
-
-@options
-class PowerOptions(Options):
-    """Keywords of `be.power`."""
-
-    battery: Supply | None = option(
-        default=None,
-        help='The supply: "voc=29.6V r=80mohm capacity=8Ah fuse=60A"; also empty, r1 and c1, soc,'
-        " charge_limit, brake, c, aux.",
-        parse=parse_supply,
-        more="A `be.Supply`; the robot's own unless given.",
-    )
-    part: str | Sequence[str] = option(
-        default=(),
-        help="What moves the joints: a part of the catalogue, or PATTERN=PART for some. May be repeated.",
-        parse=parse_list,
-    )
-    fit: str | None = option(default=None, help="A fit of the robot (JSON), in place of parts.")
-    ratio: str | Sequence[str] = option(
-        default=(),
-        help="Gears behind a part's own: PATTERN=N, as in calf=1.917. May be repeated.",
-        parse=parse_list,
-    )
-    repeat: int = option(default=1, help="How often the motion is done; the last time is shown.", least=1)
-    ambient: float = option_of(SizeOptions, "ambient")
-    duty_limit: float = option(default=1.0, help="Largest duty of the drives.", unit="1", least=0.01)
 
 
 def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOptions) -> PowerRun:

@@ -1,11 +1,15 @@
-"""What one may ask of `size`."""
+"""What one may ask of `size` and `power`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidValue, UnknownName
-from ..options import HIDDEN, Options, option, options
+from ..options import HIDDEN, Options, option, option_of, options
+
+if TYPE_CHECKING:
+    from ..physics.supply import Supply
 
 ORDERS = ("mass", "loss", "drawn", "price")
 NEGLECTED = {
@@ -95,3 +99,37 @@ class SizeOptions(Options):
         """Tell whoever watches what is being done, and which share of it is."""
         if self.progress is not None:
             self.progress(text, share)
+
+
+def parse_supply(text: str | None) -> Supply | None:
+    """A battery in words."""
+    from .robot_power import supply_of
+
+    return None if text is None else supply_of(text)
+
+
+@options
+class PowerOptions(Options):
+    """Keywords of `be.power`."""
+
+    battery: Supply | None = option(
+        default=None,
+        help='The supply: "voc=29.6V r=80mohm capacity=8Ah fuse=60A"; also empty, r1 and c1, soc,'
+        " charge_limit, brake, c, aux.",
+        parse=parse_supply,
+        more="A `be.Supply`; the robot's own unless given.",
+    )
+    part: str | Sequence[str] = option(
+        default=(),
+        help="What moves the joints: a part of the catalogue, or PATTERN=PART for some. May be repeated.",
+        parse=parse_list,
+    )
+    fit: str | None = option(default=None, help="A fit of the robot (JSON), in place of parts.")
+    ratio: str | Sequence[str] = option(
+        default=(),
+        help="Gears behind a part's own: PATTERN=N, as in calf=1.917. May be repeated.",
+        parse=parse_list,
+    )
+    repeat: int = option(default=1, help="How often the motion is done; the last time is shown.", least=1)
+    ambient: float = option_of(SizeOptions, "ambient")
+    duty_limit: float = option(default=1.0, help="Largest duty of the drives.", unit="1", least=0.01)

@@ -6,12 +6,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import InvalidValue
 from ...options import Answer, Scope, Terminal, option, option_of, options
-from ...physics.supply import Supply
-from ...sizing.power import PowerOptions
+from ...sizing.size_options import PowerOptions
 from ...targets.export_options import SOURCE_HELP
 from .command_builder import command
 from .inputs import (
@@ -27,6 +26,9 @@ from .inputs import (
     write_motions,
 )
 from .terminal import finding_lines, under
+
+if TYPE_CHECKING:
+    from ...physics.supply import Supply
 
 OF_ROBOT = Scope("robot", "a fit of a robot; of one joint give the voltage: --set drive.supply=11V")
 SAMPLES = 2_000_000

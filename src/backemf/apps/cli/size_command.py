@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...options import Answer, Scope, Terminal, option, options, parse_file
-from ...sizing.power import PowerOptions
-from ...sizing.size_options import SizeOptions
+from ...sizing.size_options import PowerOptions, SizeOptions
 from ...targets.export_options import target_names
 from .command_builder import command
 from .inputs import WritingWords, output_option, plot_option

@@ -13,7 +13,6 @@ from typing import Any
 from ...errors import BackemfError, InvalidValue, MissingValue
 from ...logs import BETWEEN_HELP, MAP_HELP
 from ...options import HIDDEN, OWN_UNIT, Answer, CommandSpec, Options, Terminal, option, options, parse_file
-from ...physics.quantity import present
 from ...units import si
 
 
@@ -309,6 +308,7 @@ def _spare_diameter(o: CharacterizeWords, rolls: bool, linear: bool) -> float | 
 def _learn_diameter(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWords, float]:
     """(the options, the diameter [m]): given, of the files, or of the person at the terminal."""
     from ...logs.read import find
+    from ...physics.quantity import present
     from .sysid_json import travel_per_turn
 
     given = o.wheel_diameter or o.drum_diameter

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...statistics import FEWEST, lag_alike, long_run
-from .mechanism import LONGEST_DELAY, MechanismModel
+from .mechanism_model import LONGEST_DELAY, MechanismModel
 from .trials import Segment, average_neighbours, scatter_of
 
 Progress = Callable[[str, float], None]

@@ -14,7 +14,8 @@ from ...tables import interval, number
 from .characterization import FeedforwardGain
 from .gain_fit import UNSURE, MechanismFit, slow_ways
 from .gain_intervals import Interval
-from .mechanism import DELAY_ASSUMED, motion
+from .mechanism import motion
+from .mechanism_model import DELAY_ASSUMED
 from .trials import TESTS, Segment, Trial, average_neighbours, input_before, moving, tests_in
 
 _FACTORS = {

@@ -35,9 +35,8 @@ from ..joint_interface import JointDrive, choose_joints, drive_findings, drive_j
 from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
 from ..models import LoadedModel, solver_findings
 from . import callback, model_edit, motor_rows, safe
-from .motors import Attachment, Motors as Motors, element
+from .motors import Attachment, Motors as Motors, SharedBus, element
 from .places import SHARED
-from .shared_bus import SharedBus
 
 INERTIA_FLOOR = 1e-10
 """Below this a joint has no inertia to speak of [kg m^2 or kg]."""

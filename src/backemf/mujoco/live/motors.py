@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from ...engine.hosted_system import ANEW, LEAD, LiveSystem, check_delay, live_sy
 from ...errors import InvalidValue, MissingValue, UnknownName
 from ...findings import Finding
 from ...physics.actuator import Actuator, signals
+from ...physics.supply import BUS, Supply
 from ...results.fit_result import Fit
 from ...results.spread import Spread
 from ...tables import NotebookDisplay, Overview
 from ..arrays import load_mujoco
 from . import callback, motor_rows
-from .shared_bus import SharedBus
+from .places import KEPT
 
 
 def element(model: Any, actuator: int) -> int:
@@ -51,6 +52,40 @@ class Attachment:
     n_line: int
     """Commands of the past among them, for each target."""
     system: LiveSystem
+
+
+class SharedBus(NamedTuple):
+    """A supply that all motors of a model have. MuJoCo's step solves it for what they ask for at the moment,
+    before anything else; each drive then has that voltage.
+
+    The equations are those of `physics/supply.py`, compiled into `kernel.py`. The bus is among the
+    simulation's `userdata`, so that resetting, copying or storing a state does the same for the battery.
+    """
+
+    supply: Supply
+    first: int
+    """Of `userdata`, where its state begins."""
+
+    @staticmethod
+    def on(spec: Any, supply: Supply | None) -> SharedBus | None:
+        """A supply's bus, with room for its state in a model that is not compiled yet; None without one."""
+        if supply is None:
+            return None
+        first, spec.nuserdata = max(spec.nuserdata, 0), max(spec.nuserdata, 0) + len(KEPT)
+        return SharedBus(supply, first)
+
+    def settings(self, members: list[int]) -> dict[int, dict[str, int]]:
+        """By actuator: how many share it, of the first of them; the next one; and where the bus is."""
+        after = [*members[1:], -1]
+        return {
+            index: {"n_bus": len(members) if index == members[0] else 0, "bus_next": n, "bus": self.first}
+            for index, n in zip(members, after, strict=True)
+        }
+
+    def look(self, data: Any) -> dict[str, float]:
+        """The bus as it was at the last step, by the names of BUS."""
+        time, *bus = map(float, data.userdata[self.first : self.first + 1 + len(BUS)])
+        return dict(zip(BUS, bus if time else self.supply.begin(), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
