@@ -26,6 +26,7 @@ from .inspect.remedies import PATCHED, UNDERSTOOD, merge_findings
 from .optimize import hide_steps
 from .plants.bench_plant import BenchPlant, inspection
 from .plants.plant import Optimum, Plant
+from .play import OF_TEETH, PLAY, rigid
 from .search import FrictionSearch
 from .uncertainty import Uncertainty, uncertainty, with_terms
 
@@ -106,9 +107,14 @@ def bench_plant(actuator: Actuator, logs: Sequence[Log], options: FitOptions) ->
         sound = not inspected.findings or (options.apply and not inspected.open)
         sound = sound and not any(f.code == PATCHED for f in inspected.findings)
     training, held_out = split(logs, options.hold_out)
+    seeks_play = PLAY in options.also
+    if seeks_play:
+        actuator = rigid(actuator)
+        options = replace(options, also=[path for path in options.also if path not in OF_TEETH])
     return BenchPlant(
         start=actuator,
         logs=training,
+        seeks_play=seeks_play,
         options=options,
         held_out=held_out,
         given=logs,

@@ -32,6 +32,8 @@ from .prepared_log import (
 OUTPUTS = ("position", "current")
 """Signals that are compared where they were recorded."""
 LEAST_NOISE = {"position": 1e-6, "current": 1e-4, "velocity": 1e-5}
+LONGEST, LONGEST_WITH_TEETH = 2e-3, 5e-4
+"""Integration steps of a fit at most [s]."""
 UNKNOWN_FIRMWARE_GAIN = 0.16
 """Duty per radian and count of a hobby bus servo whose firmware gain nobody printed:
 the middle of those measured."""
@@ -373,7 +375,8 @@ class Problem:
         outputs, tangents = self.kernels.sensitivities(self.rows_of(x), self.S, self.batch, self.substeps)
         sigma, F = self.sigma_of_rows, self._folding
         errors = (outputs - self.measured) / sigma
-        tangents = (tangents if F is None else tangents @ F) / sigma[..., :, None]
+        with np.errstate(invalid="ignore"):  # what runs away is not finite; `bounded_sensitivities` knows
+            tangents = (tangents if F is None else tangents @ F) / sigma[..., :, None]
         return np.concatenate(self.of_logs(errors)), np.concatenate(self.of_logs(tangents))
 
     def bounded_sensitivities(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -566,10 +569,11 @@ def _with_common(log: Log, names: Sequence[str], actuator: Actuator) -> Log:
 
 
 def default_substeps(prepared: Sequence[PreparedLog], actuator: Actuator) -> int:
-    """Integration steps per sample of a fit: at most 2 ms each, whatever the parameters; and none longer than
-    the drive's period, in which its law looks once."""
+    """Integration steps per sample of a fit: at most 2 ms each, whatever the parameters, or half of one where
+    teeth meet; and none longer than the drive's period, in which its law looks once."""
     step = float(np.median(np.concatenate([np.diff(p.time) for p in prepared])))
-    return max(1, int(np.ceil(step / min(2e-3, actuator.drive.period or np.inf) - 1e-6)))
+    longest = LONGEST if actuator.gearbox.backlash is None else LONGEST_WITH_TEETH
+    return max(1, int(np.ceil(step / min(longest, actuator.drive.period or np.inf) - 1e-6)))
 
 
 def mean_absolute_errors(p: Problem, x: np.ndarray) -> dict[str, float]:

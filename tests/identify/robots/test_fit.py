@@ -268,8 +268,6 @@ def test_what_the_joints_do_not_have_may_be_asked_for(robot):
     fit = be.fit(START, logs, friction="coulomb", also=absent, bands=False)
     assert all(any(name.endswith(path) for name in fit.parameters) for path in absent)
     assert fit.score.rms < 4e-3
-    with pytest.raises(be.BackemfError, match=r"no gearbox.backlash for a robot.*on a bench"):
-        be.fit(START, logs, also=["gearbox.backlash"])
 
 
 def test_a_share_of_the_masses_is_read_from_the_command_line():

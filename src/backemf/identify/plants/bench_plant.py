@@ -46,6 +46,7 @@ from ..parameters import (
     with_absent,
     with_registers,
 )
+from ..play import find_play, with_play
 from ..problem import Problem, fitted_drive, mean_absolute_errors, problem, weightless, with_some_inertia
 from ..uncertainty import Uncertainty, bounded_normal, correlation_time, inverse
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
@@ -97,6 +98,8 @@ class BenchPlant(Plant):
     """The start before another friction was asked for."""
     rough: bool = False
     """Whether fits are only compared with each other: then they settle with the steps of the search."""
+    seeks_play: bool = False
+    """Whether play of the gears is looked for beside the optimum."""
     kind = "bench"
     schedule = SCHEDULE
 
@@ -180,6 +183,14 @@ class BenchPlant(Plant):
     def settle(self, found: SearchResult) -> Optimum:
         return settle(found, self.logs, self.options.tolerances, self.rough)
 
+    def free_unknowns(self, optimum: Optimum) -> Optimum:
+        """Play, where that was asked for."""
+        if not self.seeks_play or self.rough or optimum.found.interrupted:
+            return optimum
+        play = find_play(optimum.problem, optimum.end, optimum.robust)
+        p = optimum.problem if play.problem is None else play.problem
+        return replace(optimum, problem=p, end=play.end, play=play)
+
     def judge(self, optimum: Optimum, step: float | None = None) -> Judgement:
         if not self.held_out:
             return Judgement()
@@ -220,7 +231,7 @@ class BenchPlant(Plant):
             *of_errors(errors, held, times_noise, noise_floor(p)),
             *of_search(self.guessed_gain, optimum.found.interrupted, uncertainties.positive),
         )
-        return fit_of(
+        fit = fit_of(
             optimum,
             optimum.actuators[""],
             fitted,
@@ -234,6 +245,8 @@ class BenchPlant(Plant):
             bench=(*bench_numbers_of(p, x, uncertainties.covariance), *judgement.read),
             read_from_held_out=tuple(f"{one.path} of {one.group}" for one in judgement.read),
         )
+        play = optimum.play
+        return fit if play is None or play.problem else with_play(fit, play, optimum.robust)
 
 
 def motions(logs: Sequence[Log]) -> list[int]:

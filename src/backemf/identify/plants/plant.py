@@ -153,6 +153,8 @@ class Optimum(Generic[P]):
     """What the search came to before it settled."""
     findings: tuple[Finding, ...] = ()
     """What was seen on the way."""
+    play: Any = None
+    """What was found of play, `Play`; None where it was not asked for."""
 
     @property
     def x(self) -> np.ndarray:

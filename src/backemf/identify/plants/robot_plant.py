@@ -35,10 +35,11 @@ from ..parameters import (
     with_absent,
     with_registers,
 )
+from ..play import OF_TEETH, PLAY, with_plays
 from ..problem import Problem, problem
 from ..uncertainty import ErrorTerm, Uncertainty, correlation_time
 from . import robot_result
-from .inertia import PREFIX, free_inertia, wanted_unknowns
+from .inertia import PREFIX, free_inertia, on_parts, wanted_unknowns
 from .plant import Judgement, Optimum, Plant, Schedule, SearchResult, Weights
 from .recordings import (
     STRETCH,
@@ -66,13 +67,16 @@ LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
 FEWEST_SAMPLES = 20
 """Of a joint in a recording, below which they are none."""
+MOSTLY = 0.5
+"""Share of samples around commands beyond a profile from which on they are what a motion is of."""
 FEWEST = 4
 """Motions above which the one with the most torque is left out of a choice too."""
 SHARE_OF_INERTIA = 0.2
 """Of what a joint carries, as the start of an armature that nobody states."""
 
 
-PLAY = "gearbox.backlash"
+OF_PLAY = 60.0
+"""Seconds of all recordings together in which play is looked for."""
 STILL = 1e-3
 """Targets that differ by less ask for nothing [rad]."""
 
@@ -175,32 +179,38 @@ class RobotPlant(Plant):
         stated = None if printed is None else printed.firmware.get("goal_acceleration")
         return None if stated is None else stated.value
 
-    def left_out(self, joint: str) -> dict[str, np.ndarray]:
-        """By recording, the samples of a joint around commands that ask for more than its firmware's profile;
-        none where most of what there is does."""
-        there = [one for one in self.recordings if joint in one.log.joints]
+    def left_out(
+        self, joint: str, recordings: Sequence[RobotRecording] | None = None
+    ) -> dict[str, np.ndarray]:
+        """By recording, those that are fitted unless others are given, the samples of a joint around commands
+        that ask for more than its firmware's profile; none where most of what there is does."""
+        there = [one for one in recordings or self.recordings if joint in one.log.joints]
         masks = {one.log.name: demanding(one, joint, self.most_demand) for one in there}
-        if masks and np.mean(np.concatenate(list(masks.values()))) > 0.5:
+        if masks and np.mean(np.concatenate(list(masks.values()))) > MOSTLY:
             return {name: np.zeros_like(mask) for name, mask in masks.items()}
         return masks
 
     def fold(self) -> RobotPlant:
         """With some motions left out to judge by, for a choice: every third, and the one that asks for the
-        most torque; of a single one its latter part."""
+        most torque, of those that may be fitted at all; of a single one its latter part."""
         given = list(self.recordings)
         if len(given) == 1:
             first, rest = divide([given[0].log], LATTER)
             parts = [[recording_of(self.robot, log) for log in logs] for logs in (first, rest)]
             return replace(self, recordings=parts[0], held_out=parts[1])
-        most = max(range(len(given)), key=lambda k: float(np.max(np.abs(given[k].carried.torque))))
-        left = {*range(1, len(given), 3), *([most] if len(given) > FEWEST else [])}
+        beyond = [self.left_out(joint, given) for joint in self.joints]
+        shares = [np.mean([m[one.log.name] for m in beyond if one.log.name in m]) for one in given]
+        sound = [k for k, share in enumerate(shares) if not share > MOSTLY]
+        sound = sound if len(sound) > 1 else list(range(len(given)))
+        most = max(sound, key=lambda k: float(np.max(np.abs(given[k].carried.torque))))
+        left = {*sound[1::3], *([most] if len(given) > FEWEST else [])}
         training = [one for k, one in enumerate(given) if k not in left]
         return replace(self, recordings=training, held_out=[one for k, one in enumerate(given) if k in left])
 
     def problem(self, substeps: int | None = None) -> Problem:
         """All joints in all recordings, but for those in which one that moves elsewhere is not asked to."""
         logs, labels = [], []
-        moving, beyond = self._moving(), {joint: self.left_out(joint) for joint in self.joints}
+        moving, beyond = (self._moving(), {joint: self.left_out(joint) for joint in self.joints})
         for recording in self.recordings:
             for joint in self.joints:
                 if joint not in recording.log.joints:
@@ -277,7 +287,7 @@ class RobotPlant(Plant):
             wanted.append("drive.firmware_gain")
         if actuator.drive.hides_back_emf:
             wanted = [path for path in wanted if path not in ELECTRICAL]
-        more = [path for path in self.options.also if not path.startswith(PREFIX)]
+        more = [path for path in self.options.also if not path.startswith(PREFIX) and path not in OF_TEETH]
         return [*wanted, *(path for path in more if path not in wanted)]
 
     def _parameter(self, actuator: Actuator, path: str) -> Parameter:
@@ -359,7 +369,10 @@ class RobotPlant(Plant):
         held = list(self.held_out)
         if held:
             held, _, _ = with_contact(self.robot, held, optimum.actuators, optimum.delays, self.ground)
-        score = robot_result.score_of(optimum, held or self.recordings, bool(held), step)
+        judged = held or self.recordings
+        # a choice counts what may be fitted; what is stated counts every sample
+        beyond = {} if step is None else {joint: self.left_out(joint, judged) for joint in self.joints}
+        score = robot_result.score_of(optimum, judged, bool(held), step, beyond)
         errors = robot_result.errors_alone(optimum, held) if held and step is None else {}
         return Judgement(errors=errors, score=score, recordings=tuple(held))
 
@@ -374,7 +387,12 @@ class RobotPlant(Plant):
 
     def make_fit(self, optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties: Uncertainty) -> Fit:
         """A fit of each joint, and the whole."""
-        return robot_result.robot_fit(optimum, judgement, uncertainties)
+        fit = robot_result.robot_fit(optimum, judgement, uncertainties)
+        if PLAY not in self.options.also or optimum.found.interrupted:
+            return fit
+        seconds = OF_PLAY / len(self.recordings)
+        p, x = on_parts(optimum, [first_part(recording, seconds) for recording in self.recordings])
+        return with_plays(fit, p, x, optimum.robust)
 
 
 def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPlant:
@@ -412,16 +430,17 @@ def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPl
     held_out, _ = without_echo(held_out, begin.actuators)
     check_share(options.share, next(iter(begin.actuators.values())))
     wanted_unknowns(robot, options.free_inertia, options.also)  # names that there are
-    if PLAY in options.also:
-        raise InvalidValue(
-            f"also is {', '.join(options.also)}; expected no {PLAY} for a robot, whose joints are simulated"
-            " with steps too long for teeth: fit that joint alone, on a bench"
-        )
     recordings = [recording_of(robot, log) for log in training]
+    absent = [path for path in options.also if path not in OF_TEETH]
+    if PLAY in options.also and not any(map(_is_held, at_start.values())):
+        raise InvalidValue(
+            f"also is {', '.join(options.also)}; expected no {PLAY} of joints that torque drives: they are"
+            " predicted over stretches too short for it"
+        )
     return RobotPlant(
         robot=robot,
         starts={
-            joint: with_absent(with_armature(actuator, robot.place(joint), recordings), options.also)
+            joint: with_absent(with_armature(actuator, robot.place(joint), recordings), absent)
             for joint, actuator in at_start.items()
         },
         recordings=recordings,

@@ -7,6 +7,7 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
 
 
 def score_of(
-    optimum: Optimum[RobotPlant], recordings: Sequence[RobotRecording], held_out: bool, step: float | None
+    optimum: Optimum[RobotPlant],
+    recordings: Sequence[RobotRecording],
+    held_out: bool,
+    step: float | None,
+    left_out: Mapping[str, Mapping[str, np.ndarray]] | None = None,
 ) -> Score:
     """The coupled simulation against recordings.
 
@@ -43,6 +48,7 @@ def score_of(
         recordings: of the same robot.
         held_out: whether no number was fitted to them.
         step: the longest of the simulation [s].
+        left_out: by joint and recording, samples that do not count.
 
     Returns:
         How far off it is; infinite where it runs away.
@@ -54,7 +60,7 @@ def score_of(
         again = restarts_every(recording.motion.time, stretch)
         motion = recording.motion
         runs.append(simulate_joints(robot, acts, recording.log, motion=motion, restarts=again, **how))
-    score = score_runs(robot, [*acts], recordings, runs, held_out=held_out)
+    score = score_runs(robot, [*acts], recordings, runs, held_out=held_out, left_out=left_out or {})
     return replace(score, stretch=stretch, force=force_errors(optimum, recordings)) if stretch else score
 
 
@@ -89,6 +95,7 @@ def score_runs(
     runs: Sequence[np.ndarray],
     *,
     held_out: bool,
+    left_out: Mapping[str, Mapping[str, np.ndarray]] = MappingProxyType({}),
 ) -> Score:
     """Positions of all joints along recordings against what was recorded of some.
 
@@ -98,6 +105,7 @@ def score_runs(
         recordings: of the robot.
         runs: of each recording, the positions (samples, joints) [rad or m].
         held_out: whether no number was fitted to them.
+        left_out: by joint and recording, samples that do not count.
 
     Returns:
         How far off they are; infinite where a run is not finite.
@@ -108,14 +116,17 @@ def score_runs(
     logs = {}
     touched = 0
     for recording, q in zip(recordings, runs, strict=True):
-        error = (q - recording.motion.recorded)[:, places] ** 2
-        error = np.where(np.isfinite(recording.motion.recorded[:, places]), error, np.nan)
+        seen = np.isfinite(recording.motion.recorded[:, places])
+        for k, name in enumerate(names):
+            masks = left_out.get(name, {})
+            seen[:, k] &= ~masks.get(recording.log.name, np.zeros(len(seen), bool))
+        error = np.where(seen, (q - recording.motion.recorded)[:, places] ** 2, np.nan)
         lost = ~np.isfinite(q[:, places])
         error[lost] = np.inf
-        logs[recording.log.name] = float(np.sqrt(np.nanmean(error)))
+        logs[recording.log.name] = float(np.sqrt(np.nanmean(error))) if seen.any() else 0.0
         for row, kept in enumerate((np.ones(len(q), bool), ~recording.touched)):
             squares[row] += np.nansum(error[kept], axis=0)
-            count[row] += np.sum(np.isfinite(recording.motion.recorded[kept][:, places]), axis=0)
+            count[row] += np.sum(seen[kept], axis=0)
         touched += int(recording.touched.sum())
     every, free = (np.sqrt(squares[k] / np.maximum(count[k], 1)) for k in (0, 1))
     return Score(
