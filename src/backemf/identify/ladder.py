@@ -132,6 +132,8 @@ QUICK = 7e-3
 """Longest step of the simulations that a robot's rungs are compared by [s]."""
 AS_GOOD = 1.01
 """How much more than the best a poorer friction of a robot may leave and is still as good."""
+FEW, OF_FEW = 6, 0.1
+"""Logs below which a poorer friction may be worse by this share of the best at most."""
 NEAR = 1.03
 """How much more than the best it may leave before the last steps and still come out ahead."""
 
@@ -320,4 +322,6 @@ def as_good(result: RungResult, best: RungResult) -> bool:
     # a standard error of a few logs is itself uncertain
     floor = 0.1 * best.held_out / np.sqrt(len(worse))
     error = float(np.std(worse, ddof=1) / np.sqrt(len(worse))) if len(worse) > 1 else 0.0
+    if len(worse) < FEW:  # so few may disagree by so much that anything would pass
+        error = min(error, OF_FEW * best.held_out)
     return bool(np.mean(worse) <= max(error, floor))

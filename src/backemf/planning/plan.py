@@ -17,6 +17,7 @@ from ..identify.check import DETERMINED
 from ..identify.frictions import law, with_friction
 from ..identify.inspect.signals import STEADY, is_loaded, slow_seconds
 from ..identify.parameters import OPEN
+from ..identify.play import PLAY, rigid
 from ..identify.uncertainty import inverse
 from ..logs.benches import bench_name
 from ..logs.log import several
@@ -44,6 +45,8 @@ ENOUGH = 0.6
 """Share of the motions that must keep to the limits, for no slower ones to be looked at."""
 LEFT = 0.005
 """Relative error that is left of any number: by clocks, and by the steps in which a fit integrates."""
+UNLOADED = 0.5
+"""Share of a motion in which an arm may load its joint, where the teeth shall cross over."""
 PLANNED = "m4"
 """Friction that is planned for where the start knows of Coulomb friction only: a plan for that alone would
 leave out the motions that tell the rest."""
@@ -210,6 +213,8 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     if after is not None:
         after = of_joint(after, options.joint)
         actuator = after.actuator
+    if PLAY in _words(several(options.target)):
+        actuator = rigid(actuator)
     actuator = with_planned_friction(actuator, options.friction, fitted=after is not None)
     return _plan_joint(actuator, bench, after, options)
 
@@ -247,7 +252,7 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
     budget = Budget(costs, np.array([options.seconds or SECONDS, *[heat.most] * len(heat.of)]))
     targets = several(options.target)
     wanted = choice_of(look, feasible, xs, before, wanted_places(look, targets))
-    first = _asked_for_anyway(look, feasible, after, targets)
+    first = _asked_for_anyway(look, feasible, after, _words(targets))
     picked = [feasible[k] for k in choose(wanted, budget, first)]
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
@@ -263,12 +268,19 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
     return _plan_of(look, picked, rows, findings, limits, others, targets)
 
 
-def _asked_for_anyway(look: Outlook, feasible: Sequence[int], *given: object) -> list[list[int]]:
+def _asked_for_anyway(
+    look: Outlook, feasible: Sequence[int], fitted: Any, targets: Sequence[str]
+) -> list[list[int]]:
     """Places among those that may be played of slow motions under load, and of reversals: one of each is
-    played, since no curvature at the start says what a law lacks there; none beside a fit or targets."""
-    if any(given):
-        return []
+    played, since no curvature at the start says what a law lacks there; none beside a fit or targets. For
+    play they are slow motions under a small load: a loaded joint keeps its teeth together."""
     names = [kind(look.motions[k]) for k in feasible]
+    if PLAY in targets:
+        slow = [k for k, n in zip(feasible, names, strict=True) if n in ("slow", "breakaway")]
+        loaded = {k: is_loaded(look.bench, foresee(look, k, "").target) for k in slow}
+        return [[feasible.index(k) for k in slow if loaded[k] is None or np.mean(loaded[k]) < UNLOADED]]
+    if fitted is not None or targets:
+        return []
     seen = [foresee(look, k, "") for k in feasible]
     slow = [slow_seconds(f.time, f.target, is_loaded(look.bench, f.target)) > STEADY for f in seen]
     return [
@@ -422,17 +434,23 @@ def wanted_places(look: Outlook, targets: Sequence[str]) -> list[int]:
         UnknownName: of a target that is no number of the actuator.
     """
     names = look.problem.free.names
-    words = [word.strip() for target in targets for word in target.split(",") if word.strip()]
-    if not words:
+    words = _words(targets)
+    if not [word for word in words if word != PLAY]:
         return look.own
     places = []
     for word in words:
+        if word == PLAY:  # it is looked for beside the numbers of rigid gears
+            continue
         mine = [k for k in look.own if names[k] == word or names[k].startswith(f"{word}.")]
         if not mine:
             valid = {names[k] for k in look.own} | {names[k].partition(".")[0] for k in look.own}
             raise UnknownName("target", word, valid)
         places += mine
     return sorted(set(places))
+
+
+def _words(targets: Sequence[str]) -> list[str]:
+    return [word.strip() for target in targets for word in target.split(",") if word.strip()]
 
 
 def choice_of(

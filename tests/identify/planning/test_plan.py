@@ -368,3 +368,17 @@ def test_where_limits_forbid_most_slower_motions_are_found():
     assert gentle.motions.motions
     longest = max(one.duration for one in family(MotionRange(0.0, 0.85)))
     assert max(one.duration for one in gentle.motions.motions) > longest
+
+
+def test_play_is_planned_for_by_slow_motions_that_no_load_takes_to_one_side():
+    """Whether the start has some or not; it is no number of a rigid gear, and no name that is misspelt."""
+    loose = replace(ONE.start, gearbox=replace(ONE.start.gearbox, backlash=0.01, contact_stiffness=500.0))
+    made = be.plan(
+        loose, ONE.bench, friction=OWN, seconds=6.0, sensing=QUICK, target="gearbox.backlash"
+    ).motions
+    first = next(iter(made.motions))
+    assert first.name.rpartition("-")[2] in ("slow", "breakaway")
+    _, q = first.sample("any")
+    assert np.mean(np.abs(np.sin(q)) > 0.5) < 0.5
+    with pytest.raises(be.BackemfError, match="backlsh"):
+        be.plan(loose, ONE.bench, friction=OWN, seconds=6.0, sensing=QUICK, target="gearbox.backlsh")
