@@ -67,8 +67,6 @@ LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
 FEWEST_SAMPLES = 20
 """Of a joint in a recording, below which they are none."""
-MOSTLY = 0.5
-"""Share of samples around commands beyond a profile from which on they are what a motion is of."""
 FEWEST = 4
 """Motions above which the one with the most torque is left out of a choice too."""
 SHARE_OF_INERTIA = 0.2
@@ -179,31 +177,25 @@ class RobotPlant(Plant):
         stated = None if printed is None else printed.firmware.get("goal_acceleration")
         return None if stated is None else stated.value
 
-    def left_out(
-        self, joint: str, recordings: Sequence[RobotRecording] | None = None
-    ) -> dict[str, np.ndarray]:
-        """By recording, those that are fitted unless others are given, the samples of a joint around commands
-        that ask for more than its firmware's profile; none where most of what there is does."""
-        there = [one for one in recordings or self.recordings if joint in one.log.joints]
+    def left_out(self, joint: str) -> dict[str, np.ndarray]:
+        """By recording, the samples of a joint around commands that ask for more than its firmware's profile;
+        none where most of what there is does."""
+        there = [one for one in self.recordings if joint in one.log.joints]
         masks = {one.log.name: demanding(one, joint, self.most_demand) for one in there}
-        if masks and np.mean(np.concatenate(list(masks.values()))) > MOSTLY:
+        if masks and np.mean(np.concatenate(list(masks.values()))) > 0.5:
             return {name: np.zeros_like(mask) for name, mask in masks.items()}
         return masks
 
     def fold(self) -> RobotPlant:
         """With some motions left out to judge by, for a choice: every third, and the one that asks for the
-        most torque, of those that may be fitted at all; of a single one its latter part."""
+        most torque; of a single one its latter part."""
         given = list(self.recordings)
         if len(given) == 1:
             first, rest = divide([given[0].log], LATTER)
             parts = [[recording_of(self.robot, log) for log in logs] for logs in (first, rest)]
             return replace(self, recordings=parts[0], held_out=parts[1])
-        beyond = [self.left_out(joint, given) for joint in self.joints]
-        shares = [np.mean([m[one.log.name] for m in beyond if one.log.name in m]) for one in given]
-        sound = [k for k, share in enumerate(shares) if not share > MOSTLY]
-        sound = sound if len(sound) > 1 else list(range(len(given)))
-        most = max(sound, key=lambda k: float(np.max(np.abs(given[k].carried.torque))))
-        left = {*sound[1::3], *([most] if len(given) > FEWEST else [])}
+        most = max(range(len(given)), key=lambda k: float(np.max(np.abs(given[k].carried.torque))))
+        left = {*range(1, len(given), 3), *([most] if len(given) > FEWEST else [])}
         training = [one for k, one in enumerate(given) if k not in left]
         return replace(self, recordings=training, held_out=[one for k, one in enumerate(given) if k in left])
 
@@ -369,10 +361,7 @@ class RobotPlant(Plant):
         held = list(self.held_out)
         if held:
             held, _, _ = with_contact(self.robot, held, optimum.actuators, optimum.delays, self.ground)
-        judged = held or self.recordings
-        # a choice counts what may be fitted; what is stated counts every sample
-        beyond = {} if step is None else {joint: self.left_out(joint, judged) for joint in self.joints}
-        score = robot_result.score_of(optimum, judged, bool(held), step, beyond)
+        score = robot_result.score_of(optimum, held or self.recordings, bool(held), step)
         errors = robot_result.errors_alone(optimum, held) if held and step is None else {}
         return Judgement(errors=errors, score=score, recordings=tuple(held))
 

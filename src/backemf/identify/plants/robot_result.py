@@ -7,7 +7,6 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,11 +34,7 @@ if TYPE_CHECKING:
 
 
 def score_of(
-    optimum: Optimum[RobotPlant],
-    recordings: Sequence[RobotRecording],
-    held_out: bool,
-    step: float | None,
-    left_out: Mapping[str, Mapping[str, np.ndarray]] | None = None,
+    optimum: Optimum[RobotPlant], recordings: Sequence[RobotRecording], held_out: bool, step: float | None
 ) -> Score:
     """The coupled simulation against recordings.
 
@@ -48,7 +43,6 @@ def score_of(
         recordings: of the same robot.
         held_out: whether no number was fitted to them.
         step: the longest of the simulation [s].
-        left_out: by joint and recording, samples that do not count.
 
     Returns:
         How far off it is; infinite where it runs away.
@@ -60,7 +54,7 @@ def score_of(
         again = restarts_every(recording.motion.time, stretch)
         motion = recording.motion
         runs.append(simulate_joints(robot, acts, recording.log, motion=motion, restarts=again, **how))
-    score = score_runs(robot, [*acts], recordings, runs, held_out=held_out, left_out=left_out or {})
+    score = score_runs(robot, [*acts], recordings, runs, held_out=held_out)
     return replace(score, stretch=stretch, force=force_errors(optimum, recordings)) if stretch else score
 
 
@@ -95,7 +89,6 @@ def score_runs(
     runs: Sequence[np.ndarray],
     *,
     held_out: bool,
-    left_out: Mapping[str, Mapping[str, np.ndarray]] = MappingProxyType({}),
 ) -> Score:
     """Positions of all joints along recordings against what was recorded of some.
 
@@ -105,7 +98,6 @@ def score_runs(
         recordings: of the robot.
         runs: of each recording, the positions (samples, joints) [rad or m].
         held_out: whether no number was fitted to them.
-        left_out: by joint and recording, samples that do not count.
 
     Returns:
         How far off they are; infinite where a run is not finite.
@@ -116,17 +108,14 @@ def score_runs(
     logs = {}
     touched = 0
     for recording, q in zip(recordings, runs, strict=True):
-        seen = np.isfinite(recording.motion.recorded[:, places])
-        for k, name in enumerate(names):
-            masks = left_out.get(name, {})
-            seen[:, k] &= ~masks.get(recording.log.name, np.zeros(len(seen), bool))
-        error = np.where(seen, (q - recording.motion.recorded)[:, places] ** 2, np.nan)
+        error = (q - recording.motion.recorded)[:, places] ** 2
+        error = np.where(np.isfinite(recording.motion.recorded[:, places]), error, np.nan)
         lost = ~np.isfinite(q[:, places])
         error[lost] = np.inf
-        logs[recording.log.name] = float(np.sqrt(np.nanmean(error))) if seen.any() else 0.0
+        logs[recording.log.name] = float(np.sqrt(np.nanmean(error)))
         for row, kept in enumerate((np.ones(len(q), bool), ~recording.touched)):
             squares[row] += np.nansum(error[kept], axis=0)
-            count[row] += np.sum(seen[kept], axis=0)
+            count[row] += np.sum(np.isfinite(recording.motion.recorded[kept][:, places]), axis=0)
         touched += int(recording.touched.sum())
     every, free = (np.sqrt(squares[k] / np.maximum(count[k], 1)) for k in (0, 1))
     return Score(
