@@ -87,6 +87,12 @@ def test_a_rig_that_does_not_exist_is_predicted_without_positions(fit):
     motion = fit.predict(planned)
     assert np.isnan(motion.recorded[""][1:]).all()
     assert motion.positions[""][0] == pytest.approx(log["position_target"][0])
+    empty = replace(log.signals["position"], values=np.full(len(log), np.nan))
+    nothing = replace(log, signals={**signals, "position": empty})
+    np.testing.assert_array_equal(fit.predict(nothing).positions[""], motion.positions[""])
+    for verb in (be.fit, be.check):
+        with pytest.raises(be.errors.MissingValue, match="run 200 has no value of position"):
+            verb(TRUTH, [nothing])
     heavier, usual = fit.expected_error(planned), fit.expected_error(another(201))
     assert heavier.mae > 0
     assert heavier.rms >= heavier.mae > 0.2 * usual.mae

@@ -14,7 +14,7 @@ from ..engine.rows import DELAY
 from ..errors import InvalidValue, NotAvailable
 from ..findings import Finding, finding
 from ..logs.coupling import joints_of_motors
-from ..logs.log import Log, Signal, mark_of
+from ..logs.log import Log, Signal, has_positions, mark_of
 from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..mujoco.robot.robot_motion import restarts_every
@@ -119,16 +119,11 @@ def as_begun(log: Log) -> Log:
     was recorded."""
     if log.joints:
         return replace(log, joints={name: as_begun(one) for name, one in log.joints.items()})
-    if "position" in log:
+    if has_positions(log):
         return log
     asked = log["position_target"] if "position_target" in log else np.zeros(len(log))
     only_first = np.where(np.arange(len(log)) == 0, asked, np.nan)
     return replace(log, signals={**log.signals, "position": Signal(time=log.time.copy(), values=only_first)})
-
-
-def _has_positions(log: Log) -> bool:
-    """Whether any joint's position was recorded."""
-    return any("position" in joint for joint in log.joints.values())
 
 
 def _mean_absolute(errors: np.ndarray) -> float:
@@ -202,7 +197,7 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
     if fit.robot is not None and fit.joints:
         robot = fit.robot
         logs, _ = without_echo(joints_of_motors(logs, robot), fit.actuators)
-        unseen = [not _has_positions(log) for log in logs]
+        unseen = [not has_positions(log) for log in logs]
         begun = [as_begun(log) if new else log for log, new in zip(logs, unseen, strict=True)]
         recordings = [recording_of(robot, log) for log in begun]
         seen = [one for one, new in zip(recordings, unseen, strict=True) if not new]
@@ -213,17 +208,17 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
     return [run(fit, log).motion for log in logs]
 
 
-def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
+def predict_motion(fit: Fit, log: Log, verb: str = "predict") -> PredictedMotion:
     """One log, as `predict_logs`; what `Fit.predict` gives."""
     if not hasattr(log, "signals"):
-        wanted = "expected one log: [fit.predict(log) for log in logs]"
-        raise InvalidValue(f"predict was given a {type(log).__name__}; {wanted}")
+        wanted = f"expected one log: [fit.{verb}(log) for log in logs]"
+        raise InvalidValue(f"{verb} was given a {type(log).__name__}; {wanted}")
     return predict_logs(fit, [log])[0]
 
 
 def expected_error(fit: Fit, log: Log) -> ExpectedError:
     """How far off the prediction of a log is to be expected; what `Fit.expected_error` gives."""
-    return predict_motion(fit, log).expected
+    return predict_motion(fit, log, "expected_error").expected
 
 
 def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Finding:
@@ -261,7 +256,7 @@ def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
 
 def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> PredictedMotion:
     motion, log = recording.motion, recording.log
-    stretch = fit.stretch if _has_positions(given) else 0.0
+    stretch = fit.stretch if has_positions(given) else 0.0
     how: dict[str, Any] = {"delays": fit.delays, "ground": robot.ground, "motion": motion}
     how["restarts"], said = restarts_every(motion.time, stretch), list[Finding]()
     q = simulate_joints(robot, fit.actuators, log, said=said, **how)
@@ -386,7 +381,7 @@ def _draws_on_robot(motion: PredictedMotion, draws: Sequence[Mapping[str, Mappin
 
 def _recording_along(motion: PredictedMotion) -> RobotRecording:
     """A robot's recording; where no position was recorded, along the predicted ones."""
-    if _has_positions(motion.log):
+    if has_positions(motion.log):
         return motion.recording
     joints = {
         name: replace(
