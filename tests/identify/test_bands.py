@@ -11,11 +11,13 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import simulate_command
+from backemf.apps.cli.exports import export
 from backemf.apps.film.recorded_run import recorded_run
 from backemf.apps.report.band_section import bands
 from backemf.apps.report.contents import report
 from backemf.apps.report.figures.fit_figures import measured_and_predicted
 from backemf.figure import Paragraph
+from backemf.findings import finding
 from backemf.identify.bench_numbers import new_mounting
 from backemf.identify.calibrate import LeftOut, with_variation
 from backemf.identify.fit import find_optimum
@@ -292,3 +294,28 @@ def test_report_and_film_hold_what_was_said_against_what_came_true(fit):
     (refused,) = bands(old)
     assert isinstance(refused, Paragraph)
     assert "before bands" in refused.text
+
+
+def test_a_file_with_bands_is_the_same_from_the_shell_and_from_python(fit, tmp_path):
+    """Numbers known loosely trouble only those who draw from errors; without bands both say why."""
+    p = fit.parameters["friction.viscous"]
+    loose = replace(fit, parameters={**fit.parameters, p.path: replace(p, error=p.value)})
+    loose.write(tmp_path / "loose.json")
+    run, how = runner(export), ("--to", "torch", "--no-replay", "--joint", "knee")
+    run(tmp_path / "loose.json", *how, "--draws", "bands", "-o", tmp_path / "bands.py")
+    text = (tmp_path / "bands.py").read_text()
+    python = be.export(loose, "torch", draws="bands", replay=False, joint="knee").text
+    assert text.partition("import")[2] == python.partition("import")[2]
+    assert "pile up" not in text + python
+    run(tmp_path / "loose.json", *how, "-o", tmp_path / "errors.py")
+    assert "pile up" in (tmp_path / "errors.py").read_text()
+    none = finding("no_band", "no band can be given: it is short.", "record 3 motions or more")
+    bare = replace(fit, variation=None, findings=(none,))
+    bare.write(tmp_path / "bare.json")
+    ways = (
+        lambda: run(tmp_path / "bare.json", *how, "--draws", "bands", "-o", tmp_path / "none.py"),
+        lambda: be.export(bare, "torch", draws="bands", replay=False),
+    )
+    for way in ways:
+        with pytest.raises(be.BackemfError, match="it is short. To get a band, record 3 motions"):
+            way()

@@ -20,7 +20,7 @@ from ..mujoco.robot.joint_simulation import simulate_joints
 from ..mujoco.robot.robot_motion import restarts_every
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
-from ..results.variation import ExpectedError, PredictionBand, Variation, band_around
+from ..results.variation import ExpectedError, PredictionBand, band_around, variation_in
 from . import bench_numbers
 from .holdout import demands_of, of_prediction
 from .optimize import with_read_starts
@@ -279,23 +279,6 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
         return made
     asked = _recording_along(made).demands(robot, made.joints)
     return replace(made, findings=(*said, *of_prediction(fit, log.name, asked)))
-
-
-def variation_in(fit: Fit) -> Variation:
-    """What the fit's bands are made of.
-
-    Raises:
-        NotAvailable: it has none, with the reason.
-    """
-    if fit.variation is not None:
-        return fit.variation
-    refused = next((f for f in fit.findings if f.code == "no_band"), None)
-    if refused is not None:
-        raise NotAvailable(f"{refused.text} To get a band, {refused.remedy}")
-    raise NotAvailable(
-        "this fit says nothing of how recordings differ from each other: it is of a version before bands, or"
-        " was asked for none; fit again"
-    )
 
 
 def band_of(motion: PredictedMotion) -> PredictionBand:

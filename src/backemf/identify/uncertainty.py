@@ -19,6 +19,7 @@ from scipy.stats import chi2, t as student
 
 from ..errors import InvalidValue
 from ..statistics import FEWEST, NORMAL, autocorrelation, lag_alike, long_run
+from .parameters import FreeParameters
 from .problem import Problem
 
 WINDOW = 3
@@ -43,6 +44,10 @@ class Uncertainty:
     """Whether the curvature at the optimum is that of a minimum; else both are the prior's."""
     effects: LogEffects | None = None
     """What each log says by itself; None where that curvature is not of a minimum."""
+
+    def share_left(self, free: FreeParameters) -> np.ndarray:
+        """Error of each number over what was believed of it before: near 1, only the prior tells it."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0)) / free.prior()[1]
 
 
 class LogEffects(NamedTuple):

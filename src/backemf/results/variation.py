@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import store
+from ..errors import NotAvailable
 from ..physics.actuator import Actuator
 from ..statistics import Coordinate
 
@@ -124,6 +125,23 @@ class Variation(store.Noun):
     def for_training(self) -> float:
         """How far draws to train on go, so that recordings lie among them as often as they should."""
         return self.factor / NORMAL
+
+
+def variation_in(fit: Any) -> Variation:
+    """What the fit's bands are made of.
+
+    Raises:
+        NotAvailable: it has none, with the reason.
+    """
+    if fit.variation is not None:
+        return fit.variation
+    refused = next((f for f in fit.findings if f.code == "no_band"), None)
+    if refused is not None:
+        raise NotAvailable(f"{refused.text} To get a band, {refused.remedy}")
+    raise NotAvailable(
+        "this fit says nothing of how recordings differ from each other: it is of a version before bands, or"
+        " was asked for none; fit again"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
