@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +53,21 @@ def another(seed: int, mass: float = 0.4, spread: float = 0.25) -> be.Log:
 def fit() -> be.Fit:
     logs = [another(seed) for seed in range(12)]
     return be.fit(TRUTH, logs, free_paths=FREE, n_starts=1, inspect=False)
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_a_band_of_few_recordings_says_how_few(fit, n):
+    """Numbers that only a prior tells are the same in all draws."""
+    logs = [another(seed) for seed in range(n)]
+    prior = {"motor.resistance": (4.0, 0.01)}  # far better than logs tell it
+    few = be.fit(TRUTH, logs, free_paths=[*FREE, "motor.resistance"], prior=prior, n_starts=1, inspect=False)
+    assert few.variation.n_left_out == n
+    said = [f.text for f in few.predict(another(50)).findings if f.code == "few_recordings"]
+    assert [text.partition(",")[0] for text in said] == (["the band of run 50 is by 3 recordings"] * (n < 6))
+    assert few.predict(logs[0]).findings == ()
+    by = [p.path for p in few.parameters.values() if p.told_by == "prior"]
+    assert by == ["motor.resistance"]
+    assert set(by) <= set(few.variation.held)
 
 
 def test_draws_spread_as_the_servos_do(fit):
@@ -138,7 +154,9 @@ def test_one_recording_is_cut_or_refused():
     log = another(1)
     fit = be.fit(TRUTH, [log], free_paths=FREE, n_starts=1, inspect=False)
     assert fit.variation is not None
-    assert "stretches" in fit.variation.left_out
+    assert re.fullmatch(r"\d+ stretches of [\d.]+ s, in \d parts", fit.variation.left_out)
+    found = {f.code: f.numbers for f in fit.predict(another(9)).findings}
+    assert found["few_recordings"] == {"recordings": 1}
     short = log.between(0.0, 1.0)
     fit = be.fit(TRUTH, [short], free_paths=FREE, n_starts=1, inspect=False)
     assert fit.variation is None
@@ -317,5 +335,5 @@ def test_a_file_with_bands_is_the_same_from_the_shell_and_from_python(fit, tmp_p
         lambda: be.export(bare, "torch", draws="bands", replay=False),
     )
     for way in ways:
-        with pytest.raises(be.BackemfError, match="it is short. To get a band, record 3 motions"):
+        with pytest.raises(be.BackemfError, match=r"it is short\. To get a band, record 3 motions"):
             way()

@@ -379,6 +379,7 @@ def variation_of(
         slow=_slow_time(p, found),
         held=tuple(p.free.names[k] for k in one.held),
         n_shrunk=int(np.sum(shares < 1.0)),
+        n_left_out=n,
     )
 
 
@@ -468,7 +469,7 @@ def with_variation(fit: Fit, optimum: Any, uncertainties: Uncertainty) -> Fit:
     whole = floor_of(p, p.position_errors(x), range(len(p.logs)))
     floor = {joint: max(width, whole[joint]) for joint, width in found.floor.items()}
     left_out = found.left_out.replace("recordings", f"stretches of {_mean_length(cut):.2g} s", 1)
-    return replace(fit, variation=replace(found, floor=floor, left_out=left_out))
+    return replace(fit, variation=replace(found, floor=floor, left_out=left_out, n_left_out=n))
 
 
 def _without_band(fit: Fit, why: str, remedy: str, n: int) -> Fit:

@@ -29,6 +29,8 @@ from .plants.recordings import RobotRecording, joint_log, recording_of, shoot, w
 from .plants.starts import without_echo
 from .problem import Problem, fitted_drive, problem
 
+FEW = 6
+"""Recordings or rigs left out from which on a band is given without a word."""
 ROLES = ("training", "held out", "not in the fit")
 __all__ = ["band_of", "expected_error", "predict_joint", "predict_logs", "predict_motion", "run"]
 SAME = 1e-3
@@ -231,9 +233,22 @@ def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Findi
     return finding("new_mounting", text, remedy, angle=mounting[0], deviation=mounting[1])
 
 
+def _few_recordings(fit: Fit, name: str) -> list[Finding]:
+    """That a band is by few recordings, where it is."""
+    if fit.variation is None or not 0 < fit.variation.n_left_out < FEW:
+        return []
+    text = (
+        f"the band of {name} is by {fit.variation.left_out}, alone: another may be twice as far off as so few"
+        " have shown."
+    )
+    remedy = f"fit {FEW} recordings or more, of motions and rigs that differ"
+    return [finding("few_recordings", text, remedy, recordings=fit.variation.n_left_out)]
+
+
 def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
     log, mounting = prediction.log, prediction.mounting
     findings = [] if mounting is None else [_hangs_elsewhere(fit, log, mounting)]
+    findings += _few_recordings(fit, log.name) if prediction.role != "training" else ()
     whole = np.where(np.isfinite(log["position"]), log["position"], prediction.position)
     if prediction.role != "training" and np.isfinite(whole).all():
         moved = {**log.signals, "position": Signal(time=log.time, values=whole)}
@@ -278,7 +293,8 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
     if made.role == "training" or not np.isfinite(q).all():
         return made
     asked = _recording_along(made).demands(robot, made.joints)
-    return replace(made, findings=(*said, *of_prediction(fit, log.name, asked)))
+    few = _few_recordings(fit, log.name)
+    return replace(made, findings=(*said, *few, *of_prediction(fit, log.name, asked)))
 
 
 def band_of(motion: PredictedMotion) -> PredictionBand:

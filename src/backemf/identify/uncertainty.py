@@ -46,8 +46,9 @@ class Uncertainty:
     """What each log says by itself; None where that curvature is not of a minimum."""
 
     def share_left(self, free: FreeParameters) -> np.ndarray:
-        """Error of each number over what was believed of it before: near 1, only the prior tells it."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0)) / free.prior()[1]
+        """Error of each number, if the model is right, over what was believed of it before: near 1, the
+        recordings leave it open, and only the prior tells it."""
+        return np.sqrt(np.maximum(np.diag(self.if_right), 0.0)) / free.prior()[1]
 
 
 class LogEffects(NamedTuple):

@@ -65,6 +65,8 @@ class Variation(store.Noun):
     """Numbers that only a prior tells: they are the same in all draws."""
     n_shrunk: int = 0
     """Draws that were drawn nearer, because they left the fitted recordings."""
+    n_left_out: int = 0
+    """Recordings, or rigs, that were left out in turn; 0 in fits stored before this was kept."""
 
     def check_read(self) -> None:
         if self.members.ndim != 2 or self.members.shape[1] != len(self.numbers):

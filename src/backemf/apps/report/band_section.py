@@ -44,8 +44,8 @@ def bands(report: Report) -> Iterator[Block]:
             " and were drawn nearer."
         )
     yield note(
-        f"A band reaches {variation.factor:.2f} stated deviations to either side: it takes so many to hold what"
-        f" was left out, {variation.left_out}.{nearer}"
+        f"A band reaches {variation.factor:.2f} stated deviations to either side: it takes so many to hold"
+        f" what was left out, {variation.left_out}.{nearer}"
     )
     if not motions:
         yield missing("No recording that was not fitted: hold some out (--hold-out), or give others.")
