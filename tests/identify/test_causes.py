@@ -213,7 +213,7 @@ def test_a_mass_that_is_wrong_is_named_with_what_looks_alike(factor):
     H, g, _ = p.normal(end.x)
     mass = next(cause for cause in CAUSES if cause.code == "wrong_mass")
     places = [k for k, q in enumerate(p.free.parameters) if q.path == "bench.mass"]
-    candidate = causes.Candidate(*_promise(p, end.x, H, g, places), mass, places)
+    candidate = causes.CauseCandidate(*_promise(p, end.x, H, g, places), mass, places)
     one = causes._try_cause(p, end.x, end.cost, robust, candidate)
     assert one.saved == pytest.approx(candidate.promise, rel=0.25)
     assert one.text.startswith("mass: ")

@@ -104,7 +104,7 @@ CAUSES = (
 SCALES = {path for cause in CAUSES for path in cause.paths}
 
 
-class Candidate(NamedTuple):
+class CauseCandidate(NamedTuple):
     """A cause before it is tried."""
 
     promise: float
@@ -157,28 +157,28 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     rows = [_try_cause(p, here.x, here.cost, robust, one) for one in candidates]
     for k, (one, row) in enumerate(zip(candidates, rows, strict=True)):
         if row.saved < SHORT * one.promise:  # caught where the valley bends: from its far end too
-            rows[k] = max(row, _try_cause(p, x + one.step, here.cost, robust, one), key=_saved)
-    best, promised = max(rows, key=_saved), max(one.promise for one in candidates)
+            rows[k] = max(row, _try_cause(p, x + one.step, here.cost, robust, one), key=_saving)
+    best, promised = max(rows, key=_saving), max(one.promise for one in candidates)
     if best.saved > FOUND_MORE * promised:  # it fell into a better valley, which is open to the others too
         again = [_try_cause(p, best.x, here.cost, robust, one) for one in candidates]
-        rows = [max(pair, key=_saved) for pair in zip(rows, again, strict=True)]
+        rows = [max(pair, key=_saving) for pair in zip(rows, again, strict=True)]
     good = likely(rows, max(worth, _slack(p, here.x, robust)))
     if good:  # where they look alike, what a user weighed and measured comes before what a maker printed
         yield _name_cause(sorted(good, key=lambda row: CAUSES.index(row.cause)))
 
 
-def _saved(trial: CauseTrial) -> float:
+def _saving(trial: CauseTrial) -> float:
     return trial.saved
 
 
-def _candidates(p: Problem, x: np.ndarray, robust: float, worth: float) -> list[Candidate]:
+def _candidates(p: Problem, x: np.ndarray, robust: float, worth: float) -> list[CauseCandidate]:
     """Causes that promise something."""
     A, g = bounded_normal(p, x, robust)
     H, candidates = A - p.free.precision, []
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
         if places:
-            candidates.append(Candidate(*_promise(p, x, H, g, places), cause, places))
+            candidates.append(CauseCandidate(*_promise(p, x, H, g, places), cause, places))
     best = max((one.promise for one in candidates), default=0.0)
     return [one for one in candidates if one.promise > max(0.25 * worth, 0.15 * best)]
 
@@ -236,7 +236,7 @@ def _promise(
     return 0.5 * float(off @ p.free.precision @ off) - left, step
 
 
-def _try_cause(p: Problem, x: np.ndarray, cost: float, robust: float, one: Candidate) -> CauseTrial:
+def _try_cause(p: Problem, x: np.ndarray, cost: float, robust: float, one: CauseCandidate) -> CauseTrial:
     """The optimum with one cause free."""
     cause, q = one.cause, replace(p, free=_widen(p, one.places))
     end = levenberg_marquardt(q, q.free.inside(x), robust=robust, most=30, **SLIDING)

@@ -211,7 +211,13 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
 
 
 def predict_motion(fit: Fit, log: Log, verb: str = "predict") -> PredictedMotion:
-    """One log, as `predict_logs`; what `Fit.predict` gives."""
+    """One log, as `predict_logs`; what `Fit.predict` gives.
+
+    Args:
+        fit: of a bench's actuator, or of a robot's joints.
+        log: on what was fitted, with positions or without.
+        verb: what was called, for errors.
+    """
     if not hasattr(log, "signals"):
         wanted = f"expected one log: [fit.{verb}(log) for log in logs]"
         raise InvalidValue(f"{verb} was given a {type(log).__name__}; {wanted}")

@@ -47,7 +47,11 @@ class Uncertainty:
 
     def share_left(self, free: FreeParameters) -> np.ndarray:
         """Error of each number, if the model is right, over what was believed of it before: near 1, the
-        recordings leave it open, and only the prior tells it."""
+        recordings leave it open, and only the prior tells it.
+
+        Args:
+            free: the numbers, with what was believed.
+        """
         return np.sqrt(np.maximum(np.diag(self.if_right), 0.0)) / free.prior()[1]
 
 

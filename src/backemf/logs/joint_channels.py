@@ -470,11 +470,6 @@ def of_robot(
         InvalidValue: a matrix has another shape than joints and samples.
         ReadError: names, units or the order of columns contradict the robot.
     """
-    if "position" not in signals and not any(signal in ASKED for signal in signals):
-        raise MissingValue(
-            f"{name}: a log of a robot has positions, or what is asked of one that nobody recorded"
-            f" (position_target=...); given: {', '.join(signals) or 'nothing'}"
-        )
     columns = _columns(name, signals, robot, joints)
     clocks = _by_joint(name, "time", time, robot, joints) if _is_by_name(time) else {}
     known = {joint: own for joint, own in columns.items() if "position" in own or "position" not in signals}
@@ -508,7 +503,12 @@ def _joint_signals(where: str, clock: Any, own: Mapping[str, np.ndarray]) -> dic
 def _columns(
     name: str, signals: Mapping[str, Any], robot: Robot, joints: Sequence[str] | None
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Values by joint, then by signal."""
+    """Values by joint, then by signal; there is none without positions or something that was asked."""
+    if not {"position", *ASKED} & {*signals}:
+        raise MissingValue(
+            f"{name}: a log of a robot has positions, or what is asked of one that nobody recorded"
+            f" (position_target=...); given: {', '.join(signals) or 'nothing'}"
+        )
     columns: dict[str, dict[str, np.ndarray]] = {}
     for signal, given in signals.items():
         if signal not in (*MEASURED, *ASKED):

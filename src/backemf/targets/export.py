@@ -135,7 +135,7 @@ def _prepare(actuator: Any, to: str, options: ExportOptions) -> tuple[ExportedPa
     parts = _exported_parts(actuator, name, options)
     if name == "bam" and options.q_offset is None and isinstance(actuator, Fit):
         options = replace(options, q_offset=actuator.zero)
-    if options.draws and options.spread is None and isinstance(actuator, Fit):
+    if options.draws and options.spread is None and hasattr(actuator, "variation"):
         variation_in(actuator)  # or why there are no bands
         each = {
             joint: Spread.of_fit(actuator, one, joint if actuator.joints else "")

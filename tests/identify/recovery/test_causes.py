@@ -104,7 +104,7 @@ def test_what_freeing_a_cause_promises_is_what_it_saves():
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
         if places:
-            one = causes.Candidate(*causes._promise(p, end.x, H, g, places), cause, places)
+            one = causes.CauseCandidate(*causes._promise(p, end.x, H, g, places), cause, places)
             saved = causes._try_cause(p, end.x, end.cost, robust, one).saved
             saved += 0.5 * (
                 len(cause.paths) - 1 if cause.code == "wrong_winding" else 0

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import MissingValue
 from ...identify.plants.robot_result import score_runs
 from ...identify.predict import predict_logs
-from ...logs.log import Log, has_positions
+from ...logs.log import Log, check_recordings
 from ...logs.robot import Robot
 from ...mujoco.robot.contact import stretches
 from ...results.fit_result import Fit, PredictedMotion, Score
@@ -159,8 +159,7 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
     """
     if fit.robot is None or fit.score is None:
         raise MissingValue("the fit has no robot; expected one that be.fit made of a robot's recordings")
-    if nobodys := [log.name for log in logs if not has_positions(log)]:
-        raise MissingValue(f"{nobodys[0]} has no positions to compare with; ask fit.predict where it will be")
+    check_recordings(logs)
     robot, score = fit.robot, fit.score
     seen, unseen = split_recordings(fit, logs) if logs else ([], [])
     chosen = {log.name: log for log in (*unseen, *seen)}
