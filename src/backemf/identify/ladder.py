@@ -160,6 +160,9 @@ def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None, started_at: f
         plant: with its logs and options.
         rungs: frictions, from poor to rich; without them those of the plant's schedule.
         started_at: the process's time [s] before the plant was built, which counts too; without it now.
+
+    Returns:
+        Every rung, and the one chosen.
     """
     started_at = time.process_time() if started_at is None else started_at
     climb = _climb_together if plant.schedule.judged_together else _climb_in_turn

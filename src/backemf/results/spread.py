@@ -116,6 +116,9 @@ class Spread(Noun):
             fit: of a servo or a robot.
             actuator: whose numbers are drawn.
             joint: of a robot, whose it is.
+
+        Returns:
+            The spread, in plain numbers.
         """
         one = fit.joints.get(joint, fit)
         errors = {path: p.error for path, p in one.parameters.items()}
