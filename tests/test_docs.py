@@ -184,6 +184,28 @@ def test_the_commands_of_the_so101_give_the_numbers_of_their_page(shared_data, t
     assert Path("pick_place.gif").is_file()
 
 
+@pytest.mark.proof
+def test_the_recorded_examples_of_how_sure_print_what_is_shown(shared_data, tmp_path, monkeypatch, capfd):
+    """To a tenth: searches on other processors end a little elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    shutil.copytree(shared_data / "so101", "so101")
+    found = blocks(ROOT / "docs" / "how-sure.md")
+    for line in next(text for language, text in found if language == "not run").splitlines():
+        monkeypatch.setattr(sys, "argv", shlex.split(line))
+        assert exit_code() == 0, f"{line}: {capfd.readouterr().err}"
+    printed = " ".join(capfd.readouterr().out.split())
+    number = r"-?\d[\d.]*"
+    for shown in (line for language, text in found if language == "text" for line in text.splitlines()):
+        pattern = re.escape(" ".join(re.sub(number, "#", shown).split())).replace(r"\#", f"({number})")
+        if "friction.coulomb   0.14 " in shown or "95 % interval" in shown:
+            continue  # of no recording
+        match = re.search(pattern, printed)
+        assert match, f"how-sure.md shows {shown!r}, but the commands print:\n{printed}"
+        there = [float(x.rstrip(".")) for x in re.findall(number, shown)]
+        assert [float(x.rstrip(".")) for x in match.groups()] == pytest.approx(there, rel=0.1), shown
+
+
 @pytest.mark.parametrize(
     ("shown", "printed", "same"),
     [

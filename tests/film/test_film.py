@@ -193,6 +193,19 @@ def test_a_gif_keeps_real_time(tmp_path):
         )
 
 
+@pytest.mark.parametrize(("ending", "fps", "n", "rate"), [
+    (".gif", None, 26, 25 / 3), (".mp4", None, 26, 25 / 3), (".gif", 20.0, 61, 20.0),
+])  # fmt: skip
+def test_a_long_recording_has_fewer_pictures_unless_more_are_asked_for(
+    tmp_path, monkeypatch, ending, fps, n, rate
+):
+    """Half a second, six times slower, where 25 pictures are many: one each 12 hundredths of a second."""
+    monkeypatch.setattr(film, "MANY_FRAMES", 25)
+    needs_renderer()
+    made = film.film(SERVO, pendulum_log(), tmp_path / f"a{ending}", speed=1 / 6, fps=fps, size=(160, 160))
+    assert (made.frames, made.fps, made.coarser) == (n, pytest.approx(rate), fps is None)
+
+
 def test_nothing_is_left_behind_when_it_is_interrupted(tmp_path):
     needs_renderer()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,13 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import simulate_command
+from backemf.apps.cli.exports import export
 from backemf.apps.film.recorded_run import recorded_run
 from backemf.apps.report.band_section import bands
 from backemf.apps.report.contents import report
 from backemf.apps.report.figures.fit_figures import measured_and_predicted
 from backemf.figure import Paragraph
+from backemf.findings import finding
 from backemf.identify.bench_numbers import new_mounting
 from backemf.identify.calibrate import LeftOut, with_variation
 from backemf.identify.fit import find_optimum
@@ -50,6 +53,21 @@ def another(seed: int, mass: float = 0.4, spread: float = 0.25) -> be.Log:
 def fit() -> be.Fit:
     logs = [another(seed) for seed in range(12)]
     return be.fit(TRUTH, logs, free_paths=FREE, n_starts=1, inspect=False)
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_a_band_of_few_recordings_says_how_few(fit, n):
+    """Numbers that only a prior tells are the same in all draws."""
+    logs = [another(seed) for seed in range(n)]
+    prior = {"motor.resistance": (4.0, 0.01)}  # far better than logs tell it
+    few = be.fit(TRUTH, logs, free_paths=[*FREE, "motor.resistance"], prior=prior, n_starts=1, inspect=False)
+    assert few.variation.n_left_out == n
+    said = [f.text for f in few.predict(another(50)).findings if f.code == "few_recordings"]
+    assert [text.partition(",")[0] for text in said] == (["the band of run 50 is by 3 recordings"] * (n < 6))
+    assert few.predict(logs[0]).findings == ()
+    by = [p.path for p in few.parameters.values() if p.told_by == "prior"]
+    assert by == ["motor.resistance"]
+    assert set(by) <= set(few.variation.held)
 
 
 def test_draws_spread_as_the_servos_do(fit):
@@ -87,6 +105,12 @@ def test_a_rig_that_does_not_exist_is_predicted_without_positions(fit):
     motion = fit.predict(planned)
     assert np.isnan(motion.recorded[""][1:]).all()
     assert motion.positions[""][0] == pytest.approx(log["position_target"][0])
+    empty = replace(log.signals["position"], values=np.full(len(log), np.nan))
+    nothing = replace(log, signals={**signals, "position": empty})
+    np.testing.assert_array_equal(fit.predict(nothing).positions[""], motion.positions[""])
+    for verb in (be.fit, be.check):
+        with pytest.raises(be.errors.MissingValue, match="run 200 has no value of position"):
+            verb(TRUTH, [nothing])
     heavier, usual = fit.expected_error(planned), fit.expected_error(another(201))
     assert heavier.mae > 0
     assert heavier.rms >= heavier.mae > 0.2 * usual.mae
@@ -130,7 +154,9 @@ def test_one_recording_is_cut_or_refused():
     log = another(1)
     fit = be.fit(TRUTH, [log], free_paths=FREE, n_starts=1, inspect=False)
     assert fit.variation is not None
-    assert "stretches" in fit.variation.left_out
+    assert re.fullmatch(r"\d+ stretches of [\d.]+ s, in \d parts", fit.variation.left_out)
+    found = {f.code: f.numbers for f in fit.predict(another(9)).findings}
+    assert found["few_recordings"] == {"recordings": 1}
     short = log.between(0.0, 1.0)
     fit = be.fit(TRUTH, [short], free_paths=FREE, n_starts=1, inspect=False)
     assert fit.variation is None
@@ -286,3 +312,28 @@ def test_report_and_film_hold_what_was_said_against_what_came_true(fit):
     (refused,) = bands(old)
     assert isinstance(refused, Paragraph)
     assert "before bands" in refused.text
+
+
+def test_a_file_with_bands_is_the_same_from_the_shell_and_from_python(fit, tmp_path):
+    """Numbers known loosely trouble only those who draw from errors; without bands both say why."""
+    p = fit.parameters["friction.viscous"]
+    loose = replace(fit, parameters={**fit.parameters, p.path: replace(p, error=p.value)})
+    loose.write(tmp_path / "loose.json")
+    run, how = runner(export), ("--to", "torch", "--no-replay", "--joint", "knee")
+    run(tmp_path / "loose.json", *how, "--draws", "bands", "-o", tmp_path / "bands.py")
+    text = (tmp_path / "bands.py").read_text()
+    python = be.export(loose, "torch", draws="bands", replay=False, joint="knee").text
+    assert text.partition("import")[2] == python.partition("import")[2]
+    assert "pile up" not in text + python
+    run(tmp_path / "loose.json", *how, "-o", tmp_path / "errors.py")
+    assert "pile up" in (tmp_path / "errors.py").read_text()
+    none = finding("no_band", "no band can be given: it is short.", "record 3 motions or more")
+    bare = replace(fit, variation=None, findings=(none,))
+    bare.write(tmp_path / "bare.json")
+    ways = (
+        lambda: run(tmp_path / "bare.json", *how, "--draws", "bands", "-o", tmp_path / "none.py"),
+        lambda: be.export(bare, "torch", draws="bands", replay=False),
+    )
+    for way in ways:
+        with pytest.raises(be.BackemfError, match=r"it is short\. To get a band, record 3 motions"):
+            way()

@@ -93,10 +93,13 @@ def test_no_interval_goes_beyond_the_most_that_a_number_can_be():
     ],
 )
 def test_what_tells_a_number(path, error, told):
-    """The prior where it keeps seven tenths of its width, both where it was stated and keeps three."""
+    """The prior where it keeps seven tenths of its width, both where it was stated and keeps three;
+    recordings that disagree do not leave a number open."""
     p = made(PRIOR)
     errors = [error if path == name else 0.01 for name in PATHS]
-    assert fitted_numbers(p, p.first, sure(p, *errors))[path].told_by == told
+    assert fitted_numbers(p, p.first, sure(p, *errors, right=1.0))[path].told_by == told
+    agreed = fitted_numbers(p, p.first, sure(p, *errors, right=0.01))
+    assert agreed[path].told_by == "data"
 
 
 def test_what_was_stated_is_told_as_it_was():

@@ -55,9 +55,21 @@ def test_the_verdict_leads_with_all_joints_together_beside_the_model_as_shipped(
     assert f"the model as shipped is off by {1e3 * made.robot.shipped.rms:.3g}" in first
 
 
+@pytest.mark.parametrize(("given", "judged", "words"), [
+    ([1], "run 5", "it never saw"), ([0, 1], "run 5", "it never saw"), ([0], "run 1", "it was fitted to"),
+])  # fmt: skip
+def test_a_fit_without_held_out_recordings_is_judged_by_what_it_never_saw(arm, logs, given, judged, words):
+    fit = known_fit(be.Robot.read(arm, ground=0.02), logs[:1], [])
+    fit = replace(fit, score=replace(fit.score, held_out=False, logs={"run 1": 6e-4}))
+    made = report(fit, [logs[k] for k in given], exported=False)
+    assert [*made.robot.score.logs] == [judged]
+    assert f"on a recording {words}, all 3 joints" in made.verdict[0]
+    assert {run.name: run.unseen for run in made.robot.runs} == {f"run {1 + 4 * k}": k == 1 for k in given}
+
+
 def test_the_score_is_that_of_the_runs_shown(made):
     run = made.robot.runs[0]
-    assert run.held_out
+    assert run.unseen
     assert run.motion.rms() == pytest.approx(made.robot.score.rms)
     assert run.motion.rms(free=True) == pytest.approx(made.robot.score.rms_free)
     assert run.shipped_rms == pytest.approx(made.robot.shipped.rms)

@@ -172,7 +172,7 @@ def next_recording(
         robust: weighted error beyond which one counts less.
     """
     assert uncertainties.effects is not None
-    left = np.sqrt(np.maximum(np.diag(uncertainties.if_right), 0.0)) / p.free.prior()[1]
+    left = uncertainties.share_left(p.free)
     common = [
         k
         for k, q in enumerate(p.free.parameters)
@@ -379,6 +379,7 @@ def variation_of(
         slow=_slow_time(p, found),
         held=tuple(p.free.names[k] for k in one.held),
         n_shrunk=int(np.sum(shares < 1.0)),
+        n_left_out=n,
     )
 
 
@@ -467,8 +468,8 @@ def with_variation(fit: Fit, optimum: Any, uncertainties: Uncertainty) -> Fit:
     found = variation_of(cut, y, there, ["cut"] * len(cut.logs), **how)
     whole = floor_of(p, p.position_errors(x), range(len(p.logs)))
     floor = {joint: max(width, whole[joint]) for joint, width in found.floor.items()}
-    words_ = f"stretches of {_mean_length(cut):.2g} s, which {found.left_out.partition(' ')[0]} were cut"
-    return replace(fit, variation=replace(found, floor=floor, left_out=words_))
+    left_out = found.left_out.replace("recordings", f"stretches of {_mean_length(cut):.2g} s", 1)
+    return replace(fit, variation=replace(found, floor=floor, left_out=left_out, n_left_out=n))
 
 
 def _without_band(fit: Fit, why: str, remedy: str, n: int) -> Fit:

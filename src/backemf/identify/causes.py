@@ -48,6 +48,8 @@ DRIFT_WORTH = 0.15
 """Share of the misfit that another clock must take away."""
 
 
+SHORT = 0.9
+"""Share of what was promised that a cause saves at least, or its search may have been caught on the way."""
 FOUND_MORE = 1.5
 """Times what was promised that a cause may save at most, or it has found more than itself."""
 FELT = 0.05
@@ -102,6 +104,18 @@ CAUSES = (
 SCALES = {path for cause in CAUSES for path in cause.paths}
 
 
+class CauseCandidate(NamedTuple):
+    """A cause before it is tried."""
+
+    promise: float
+    """Half the chi^2 that freeing it would save if the errors were linear in everything."""
+    step: np.ndarray
+    """Where it would come to rest then, from the optimum."""
+    cause: Cause
+    places: Sequence[int]
+    """Of its numbers."""
+
+
 class CauseTrial(NamedTuple):
     """A cause set free."""
 
@@ -140,28 +154,33 @@ def causes(p: Problem, x: np.ndarray, robust: float) -> Iterator[Finding]:
     if not candidates:
         return
     here = levenberg_marquardt(p, x, robust=robust, most=8, **SLIDING)
-    rows = [_try_cause(p, here.x, here.cost, robust, cause, places) for _, cause, places in candidates]
-    best, promised = max(rows, key=lambda row: row.saved), max(promise for promise, *_ in candidates)
+    rows = [_try_cause(p, here.x, here.cost, robust, one) for one in candidates]
+    for k, (one, row) in enumerate(zip(candidates, rows, strict=True)):
+        if row.saved < SHORT * one.promise:  # caught where the valley bends: from its far end too
+            rows[k] = max(row, _try_cause(p, x + one.step, here.cost, robust, one), key=_saving)
+    best, promised = max(rows, key=_saving), max(one.promise for one in candidates)
     if best.saved > FOUND_MORE * promised:  # it fell into a better valley, which is open to the others too
-        again = [_try_cause(p, best.x, here.cost, robust, cause, places) for _, cause, places in candidates]
-        rows = [max(pair, key=lambda row: row.saved) for pair in zip(rows, again, strict=True)]
+        again = [_try_cause(p, best.x, here.cost, robust, one) for one in candidates]
+        rows = [max(pair, key=_saving) for pair in zip(rows, again, strict=True)]
     good = likely(rows, max(worth, _slack(p, here.x, robust)))
-    if good:
-        yield _name_cause(good)
+    if good:  # where they look alike, what a user weighed and measured comes before what a maker printed
+        yield _name_cause(sorted(good, key=lambda row: CAUSES.index(row.cause)))
 
 
-def _candidates(
-    p: Problem, x: np.ndarray, robust: float, worth: float
-) -> list[tuple[float, Cause, list[int]]]:
-    """(what it promises, cause, places of its numbers) of causes that promise something."""
+def _saving(trial: CauseTrial) -> float:
+    return trial.saved
+
+
+def _candidates(p: Problem, x: np.ndarray, robust: float, worth: float) -> list[CauseCandidate]:
+    """Causes that promise something."""
     A, g = bounded_normal(p, x, robust)
     H, candidates = A - p.free.precision, []
     for cause in CAUSES:
         places = [k for k, q in enumerate(p.free.parameters) if q.path in cause.paths and q.stated]
         if places:
-            candidates.append((_promise(p, x, H, g, places), cause, places))
-    best = max((promise for promise, *_ in candidates), default=0.0)
-    return [row for row in candidates if row[0] > max(0.25 * worth, 0.15 * best)]
+            candidates.append(CauseCandidate(*_promise(p, x, H, g, places), cause, places))
+    best = max((one.promise for one in candidates), default=0.0)
+    return [one for one in candidates if one.promise > max(0.25 * worth, 0.15 * best)]
 
 
 def likely(rows: Sequence[CauseTrial], worth: float) -> list[CauseTrial]:
@@ -205,21 +224,23 @@ def _slack(p: Problem, x: np.ndarray, robust: float) -> float:
     return 0.5 * float(pull[inside] @ np.linalg.solve(A, pull[inside]))
 
 
-def _promise(p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Sequence[int]) -> float:
-    """Half the chi^2 that freeing some numbers would save if the errors were linear in everything."""
+def _promise(
+    p: Problem, x: np.ndarray, H: np.ndarray, g: np.ndarray, places: Sequence[int]
+) -> tuple[float, np.ndarray]:
+    """(half the chi^2 that freeing some numbers would save if the errors were linear in everything, the step
+    that would)."""
     off, P = x - p.free.prior()[0], _widen(p, places).precision
     pull = g + P @ off
-    left = 0.5 * float(off @ P @ off - pull @ np.linalg.solve(H + P, pull))
-    return 0.5 * float(off @ p.free.precision @ off) - left
+    step = -np.linalg.solve(H + P, pull)
+    left = 0.5 * float(off @ P @ off + pull @ step)
+    return 0.5 * float(off @ p.free.precision @ off) - left, step
 
 
-def _try_cause(
-    p: Problem, x: np.ndarray, cost: float, robust: float, cause: Cause, places: Sequence[int]
-) -> CauseTrial:
+def _try_cause(p: Problem, x: np.ndarray, cost: float, robust: float, one: CauseCandidate) -> CauseTrial:
     """The optimum with one cause free."""
-    q = replace(p, free=_widen(p, places))
-    end = levenberg_marquardt(q, x, robust=robust, most=30, **SLIDING)
-    values, numbers = q.values(end.x), [p.free.parameters[k] for k in places]
+    cause, q = one.cause, replace(p, free=_widen(p, one.places))
+    end = levenberg_marquardt(q, q.free.inside(x), robust=robust, most=30, **SLIDING)
+    values, numbers = q.values(end.x), [p.free.parameters[k] for k in one.places]
     wrong, logs = _wrong_ones(p, numbers, values)
     shifts = [values[one.name] / one.outward(one.prior[0]) for one in wrong]
     words = [_shift_words(one, values[one.name]) for one in wrong]

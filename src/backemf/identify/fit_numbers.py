@@ -98,7 +98,7 @@ def fitted_numbers(p: Problem, x: np.ndarray, uncertainties: Uncertainty) -> dic
     T = p.free.slopes(x)
     matrices = (uncertainties.covariance, uncertainties.if_right)
     errors, right = (np.sqrt(np.maximum(np.diag(T @ V @ T.T), 0.0)) for V in matrices)
-    left = np.sqrt(np.maximum(np.diag(uncertainties.covariance), 0.0)) / p.free.prior()[1]
+    left = uncertainties.share_left(p.free)
     fitted = {}
     for k, q in enumerate(p.free.parameters):
         if q.beside:

@@ -147,21 +147,26 @@ def run_ladder(actuator: Any, logs: Sequence[Log], options: LadderOptions) -> La
         actuator: where the search starts, as in `fit`.
         logs: recordings of one bench or several, or of one robot.
     """
-    return climb_ladder(build_plant(actuator, logs, options, "ladder"), options.rungs)
+    started_at = time.process_time()
+    return climb_ladder(build_plant(actuator, logs, options, "ladder"), options.rungs, started_at)
 
 
 ladder = takes(LadderOptions)(run_ladder)
 
 
-def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None) -> Ladder:
+def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None, started_at: float | None = None) -> Ladder:
     """Fit each friction and take the simplest that is as good as the best. Logs that are held out judge the
     fit of the one chosen, and take no part in the choice.
 
     Args:
         plant: with its logs and options.
         rungs: frictions, from poor to rich; without them those of the plant's schedule.
+        started_at: the process's time [s] before the plant was built, which counts too; without it now.
+
+    Returns:
+        Every rung, and the one chosen.
     """
-    started_at = time.process_time()
+    started_at = time.process_time() if started_at is None else started_at
     climb = _climb_together if plant.schedule.judged_together else _climb_in_turn
     climbed = climb(plant, rungs or plant.schedule.rungs)
     best = replace(

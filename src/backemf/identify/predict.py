@@ -14,13 +14,13 @@ from ..engine.rows import DELAY
 from ..errors import InvalidValue, NotAvailable
 from ..findings import Finding, finding
 from ..logs.coupling import joints_of_motors
-from ..logs.log import Log, Signal, mark_of
+from ..logs.log import Log, Signal, has_positions, mark_of
 from ..logs.robot import Robot
 from ..mujoco.robot.joint_simulation import simulate_joints
 from ..mujoco.robot.robot_motion import restarts_every
 from ..physics.actuator import Actuator, signals
 from ..results.fit_result import Fit, PredictedMotion
-from ..results.variation import ExpectedError, PredictionBand, Variation, band_around
+from ..results.variation import ExpectedError, PredictionBand, band_around, variation_in
 from . import bench_numbers
 from .holdout import demands_of, of_prediction
 from .optimize import with_read_starts
@@ -29,6 +29,8 @@ from .plants.recordings import RobotRecording, joint_log, recording_of, shoot, w
 from .plants.starts import without_echo
 from .problem import Problem, fitted_drive, problem
 
+FEW = 6
+"""Recordings or rigs left out from which on a band is given without a word."""
 ROLES = ("training", "held out", "not in the fit")
 __all__ = ["band_of", "expected_error", "predict_joint", "predict_logs", "predict_motion", "run"]
 SAME = 1e-3
@@ -119,16 +121,11 @@ def as_begun(log: Log) -> Log:
     was recorded."""
     if log.joints:
         return replace(log, joints={name: as_begun(one) for name, one in log.joints.items()})
-    if "position" in log:
+    if has_positions(log):
         return log
     asked = log["position_target"] if "position_target" in log else np.zeros(len(log))
     only_first = np.where(np.arange(len(log)) == 0, asked, np.nan)
     return replace(log, signals={**log.signals, "position": Signal(time=log.time.copy(), values=only_first)})
-
-
-def _has_positions(log: Log) -> bool:
-    """Whether any joint's position was recorded."""
-    return any("position" in joint for joint in log.joints.values())
 
 
 def _mean_absolute(errors: np.ndarray) -> float:
@@ -202,7 +199,7 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
     if fit.robot is not None and fit.joints:
         robot = fit.robot
         logs, _ = without_echo(joints_of_motors(logs, robot), fit.actuators)
-        unseen = [not _has_positions(log) for log in logs]
+        unseen = [not has_positions(log) for log in logs]
         begun = [as_begun(log) if new else log for log, new in zip(logs, unseen, strict=True)]
         recordings = [recording_of(robot, log) for log in begun]
         seen = [one for one, new in zip(recordings, unseen, strict=True) if not new]
@@ -213,17 +210,23 @@ def predict_logs(fit: Fit, logs: Sequence[Log]) -> list[PredictedMotion]:
     return [run(fit, log).motion for log in logs]
 
 
-def predict_motion(fit: Fit, log: Log) -> PredictedMotion:
-    """One log, as `predict_logs`; what `Fit.predict` gives."""
+def predict_motion(fit: Fit, log: Log, verb: str = "predict") -> PredictedMotion:
+    """One log, as `predict_logs`; what `Fit.predict` gives.
+
+    Args:
+        fit: of a bench's actuator, or of a robot's joints.
+        log: on what was fitted, with positions or without.
+        verb: what was called, for errors.
+    """
     if not hasattr(log, "signals"):
-        wanted = "expected one log: [fit.predict(log) for log in logs]"
-        raise InvalidValue(f"predict was given a {type(log).__name__}; {wanted}")
+        wanted = f"expected one log: [fit.{verb}(log) for log in logs]"
+        raise InvalidValue(f"{verb} was given a {type(log).__name__}; {wanted}")
     return predict_logs(fit, [log])[0]
 
 
 def expected_error(fit: Fit, log: Log) -> ExpectedError:
     """How far off the prediction of a log is to be expected; what `Fit.expected_error` gives."""
-    return predict_motion(fit, log).expected
+    return predict_motion(fit, log, "expected_error").expected
 
 
 def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Finding:
@@ -236,9 +239,22 @@ def _hangs_elsewhere(fit: Fit, log: Log, mounting: tuple[float, float]) -> Findi
     return finding("new_mounting", text, remedy, angle=mounting[0], deviation=mounting[1])
 
 
+def _few_recordings(fit: Fit, name: str) -> list[Finding]:
+    """That a band is by few recordings, where it is."""
+    if fit.variation is None or not 0 < fit.variation.n_left_out < FEW:
+        return []
+    text = (
+        f"the band of {name} is by {fit.variation.left_out}, alone: another may be twice as far off as so few"
+        " have shown."
+    )
+    remedy = f"fit {FEW} recordings or more, of motions and rigs that differ"
+    return [finding("few_recordings", text, remedy, recordings=fit.variation.n_left_out)]
+
+
 def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
     log, mounting = prediction.log, prediction.mounting
     findings = [] if mounting is None else [_hangs_elsewhere(fit, log, mounting)]
+    findings += _few_recordings(fit, log.name) if prediction.role != "training" else ()
     whole = np.where(np.isfinite(log["position"]), log["position"], prediction.position)
     if prediction.role != "training" and np.isfinite(whole).all():
         moved = {**log.signals, "position": Signal(time=log.time, values=whole)}
@@ -261,7 +277,7 @@ def _of_bench(fit: Fit, prediction: Prediction) -> PredictedMotion:
 
 def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> PredictedMotion:
     motion, log = recording.motion, recording.log
-    stretch = fit.stretch if _has_positions(given) else 0.0
+    stretch = fit.stretch if has_positions(given) else 0.0
     how: dict[str, Any] = {"delays": fit.delays, "ground": robot.ground, "motion": motion}
     how["restarts"], said = restarts_every(motion.time, stretch), list[Finding]()
     q = simulate_joints(robot, fit.actuators, log, said=said, **how)
@@ -283,24 +299,8 @@ def _of_robot(fit: Fit, robot: Robot, recording: RobotRecording, given: Log) -> 
     if made.role == "training" or not np.isfinite(q).all():
         return made
     asked = _recording_along(made).demands(robot, made.joints)
-    return replace(made, findings=(*said, *of_prediction(fit, log.name, asked)))
-
-
-def variation_in(fit: Fit) -> Variation:
-    """What the fit's bands are made of.
-
-    Raises:
-        NotAvailable: it has none, with the reason.
-    """
-    if fit.variation is not None:
-        return fit.variation
-    refused = next((f for f in fit.findings if f.code == "no_band"), None)
-    if refused is not None:
-        raise NotAvailable(f"{refused.text} To get a band, {refused.remedy}")
-    raise NotAvailable(
-        "this fit says nothing of how recordings differ from each other: it is of a version before bands, or"
-        " was asked for none; fit again"
-    )
+    few = _few_recordings(fit, log.name)
+    return replace(made, findings=(*said, *few, *of_prediction(fit, log.name, asked)))
 
 
 def band_of(motion: PredictedMotion) -> PredictionBand:
@@ -386,7 +386,7 @@ def _draws_on_robot(motion: PredictedMotion, draws: Sequence[Mapping[str, Mappin
 
 def _recording_along(motion: PredictedMotion) -> RobotRecording:
     """A robot's recording; where no position was recorded, along the predicted ones."""
-    if _has_positions(motion.log):
+    if has_positions(motion.log):
         return motion.recording
     joints = {
         name: replace(

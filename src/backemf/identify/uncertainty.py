@@ -19,6 +19,7 @@ from scipy.stats import chi2, t as student
 
 from ..errors import InvalidValue
 from ..statistics import FEWEST, NORMAL, autocorrelation, lag_alike, long_run
+from .parameters import FreeParameters
 from .problem import Problem
 
 WINDOW = 3
@@ -43,6 +44,15 @@ class Uncertainty:
     """Whether the curvature at the optimum is that of a minimum; else both are the prior's."""
     effects: LogEffects | None = None
     """What each log says by itself; None where that curvature is not of a minimum."""
+
+    def share_left(self, free: FreeParameters) -> np.ndarray:
+        """Error of each number, if the model is right, over what was believed of it before: near 1, the
+        recordings leave it open, and only the prior tells it.
+
+        Args:
+            free: the numbers, with what was believed.
+        """
+        return np.sqrt(np.maximum(np.diag(self.if_right), 0.0)) / free.prior()[1]
 
 
 class LogEffects(NamedTuple):

@@ -466,17 +466,13 @@ def of_robot(
         The log.
 
     Raises:
-        MissingValue: there are no positions, or a joint has no time.
+        MissingValue: there are neither positions nor anything that was asked, or a joint has no time.
         InvalidValue: a matrix has another shape than joints and samples.
         ReadError: names, units or the order of columns contradict the robot.
     """
-    if "position" not in signals:
-        raise MissingValue(
-            f"{name}: a log of a robot has positions; given: {', '.join(signals) or 'nothing'}"
-        )
     columns = _columns(name, signals, robot, joints)
     clocks = _by_joint(name, "time", time, robot, joints) if _is_by_name(time) else {}
-    known = {joint: own for joint, own in columns.items() if "position" in own}
+    known = {joint: own for joint, own in columns.items() if "position" in own or "position" not in signals}
     if unclocked := [joint for joint in known if clocks and joint not in clocks]:
         raise MissingValue(f"{name}: {unclocked[0]} has no time of its own; there are: {', '.join(clocks)}")
     made = {}
@@ -507,7 +503,12 @@ def _joint_signals(where: str, clock: Any, own: Mapping[str, np.ndarray]) -> dic
 def _columns(
     name: str, signals: Mapping[str, Any], robot: Robot, joints: Sequence[str] | None
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Values by joint, then by signal."""
+    """Values by joint, then by signal; there is none without positions or something that was asked."""
+    if not {"position", *ASKED} & {*signals}:
+        raise MissingValue(
+            f"{name}: a log of a robot has positions, or what is asked of one that nobody recorded"
+            f" (position_target=...); given: {', '.join(signals) or 'nothing'}"
+        )
     columns: dict[str, dict[str, np.ndarray]] = {}
     for signal, given in signals.items():
         if signal not in (*MEASURED, *ASKED):

@@ -179,7 +179,8 @@ def _degrees(log: Log, robot: Robot) -> None:
 
 def _order(log: Log) -> None:
     """Targets that other joints follow than those whose they are read as."""
-    names = [n for n, joint in log.joints.items() if "position" in joint and "position_target" in joint]
+    both = {n: one for n, one in log.joints.items() if "position" in one and "position_target" in one}
+    names = [n for n, one in both.items() if np.isfinite(one["position"]).any()]
     if len(names) < 2:
         return
     signals = [log.joints[n].signals for n in names]

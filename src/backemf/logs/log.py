@@ -366,7 +366,15 @@ def check_recordings(logs: Sequence[Log]) -> None:
                 raise InvalidValue(
                     f"{log.name}: {name} is up to {most:.3g}; expected {MOST_VALUE:g} at most: {wanted}"
                 )
+        if ("position" in log.signals or log.joints) and not has_positions(log):
+            raise MissingValue(f"{log.name} has no value of position; record it, or ask fit.predict instead")
         check_recordings([*log.joints.values()])
+
+
+def has_positions(log: Log) -> bool:
+    """Whether any position was recorded, of any joint."""
+    each = list(log.joints.values()) or [log]
+    return any("position" in one and np.isfinite(one["position"]).any() for one in each)
 
 
 def several(given: Any) -> list[Any]:

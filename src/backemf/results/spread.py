@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +107,23 @@ class Spread(Noun):
             units=units,
             held_out=held_out,
         )
+
+    @staticmethod
+    def of_fit(fit: Any, actuator: Actuator, joint: str = "") -> Spread:
+        """Everything that a fit says of an actuator: errors, what it missed where it was held out, bands.
+
+        Args:
+            fit: of a servo or a robot.
+            actuator: whose numbers are drawn.
+            joint: of a robot, whose it is.
+
+        Returns:
+            The spread, in plain numbers.
+        """
+        one = fit.joints.get(joint, fit)
+        errors = {path: p.error for path, p in one.parameters.items()}
+        found = Spread.of(actuator, errors, one.correlation, one.held_out_mae)
+        return found.with_bands(fit.variation, actuator, joint)
 
     def with_bands(self, variation: Variation | None, actuator: Actuator, joint: str = "") -> Spread:
         """The same with whole draws that recordings lie among as often as they should, and the slow error.

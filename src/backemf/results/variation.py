@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import store
+from ..errors import NotAvailable
 from ..physics.actuator import Actuator
 from ..statistics import Coordinate
 
@@ -64,6 +65,8 @@ class Variation(store.Noun):
     """Numbers that only a prior tells: they are the same in all draws."""
     n_shrunk: int = 0
     """Draws that were drawn nearer, because they left the fitted recordings."""
+    n_left_out: int = 0
+    """Recordings, or rigs, that were left out in turn; 0 in fits stored before this was kept."""
 
     def check_read(self) -> None:
         if self.members.ndim != 2 or self.members.shape[1] != len(self.numbers):
@@ -124,6 +127,23 @@ class Variation(store.Noun):
     def for_training(self) -> float:
         """How far draws to train on go, so that recordings lie among them as often as they should."""
         return self.factor / NORMAL
+
+
+def variation_in(fit: Any) -> Variation:
+    """What the fit's bands are made of.
+
+    Raises:
+        NotAvailable: it has none, with the reason.
+    """
+    if fit.variation is not None:
+        return fit.variation
+    refused = next((f for f in fit.findings if f.code == "no_band"), None)
+    if refused is not None:
+        raise NotAvailable(f"{refused.text} To get a band, {refused.remedy}")
+    raise NotAvailable(
+        "this fit says nothing of how recordings differ from each other: it is of a version before bands, or"
+        " was asked for none; fit again"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ from ..physics.actuator import Actuator
 from ..registry import load
 from ..results.fit_result import Fit
 from ..results.spread import Spread
+from ..results.variation import variation_in
 from .export_options import AT_REST, DRAWS, METHODS, ExportOptions, FileOptions, bam_names, scopes_of
 from .fingerprint import sign_numbers
 from .result import (
@@ -134,9 +135,10 @@ def _prepare(actuator: Any, to: str, options: ExportOptions) -> tuple[ExportedPa
     parts = _exported_parts(actuator, name, options)
     if name == "bam" and options.q_offset is None and isinstance(actuator, Fit):
         options = replace(options, q_offset=actuator.zero)
-    if options.draws and options.spread is None and getattr(actuator, "variation", None) is not None:
+    if options.draws and options.spread is None and hasattr(actuator, "variation"):
+        variation_in(actuator)  # or why there are no bands
         each = {
-            joint: Spread().with_bands(actuator.variation, one, joint if actuator.joints else "")
+            joint: Spread.of_fit(actuator, one, joint if actuator.joints else "")
             for joint, one in parts.actuators.items()
         }
         spread = each.get(parts.joint) or next(iter(each.values()))

@@ -181,7 +181,7 @@ def test_arrays_by_joint_and_as_matrices():
         ({"position": Q[:, 0]}, r"position has the shape \(300,\); expected \(samples, joints\)"),
         ({"position": {"hip": Q[:, 0]}}, "no channel has the name of a joint of leg"),
         ({"position": Q[:, :2], "joints": ["FL_hip", "FL_cafl"]}, r'--map "FL_thigh_joint=FL_cafl"'),
-        ({"position_target": Q}, "a log of a robot has positions; given: position_target"),
+        ({"velocity": Q}, "a log of a robot has positions, or what is asked of one .*; given: velocity"),
         ({"position": Q[:, [2, 0, 1]]}, "would be beyond their range"),
         ({"position": Q, "position_target": "sine"}, "position_target is 'sine'; expected numbers"),
         ({"position": Q, "command": "step size=1rad"}, "a robot has no one command"),

@@ -45,6 +45,14 @@ def test_planted_faults_are_named_and_nothing_else(share):
     assert sum(word == "right" for word in said.values()) >= len(said) - 1 >= 6, said
 
 
+@pytest.mark.parametrize(("seed", "fault"), [(77, "mass"), (79, "mass"), (83, "degrees"), (78, "mass")])
+def test_a_fault_that_others_explain_nearly_as_well_blames_none_of_them(seed, fault):
+    """Of a mass that is 30 % off, caught in a valley where the winding took its place; and of a log in
+    degrees, where the sheet seemed to disagree. Where the tolerances take it up (78), nothing is named."""
+    (said,) = named(UNSEEN[0], seed, "fit", [fault]).values()
+    assert said == ("nothing" if seed == 78 else "right")
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize("verb", ["check", "fit"])
 @pytest.mark.parametrize("rigs", [draw, draw_otherwise])

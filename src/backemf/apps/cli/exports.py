@@ -139,7 +139,7 @@ def _export_each(
     for k, (target, (name, one)) in enumerate(itertools.product(to, sources.items())):
         say(f"exporting to {target}", k / n if n > 1 else None)
         on = one.joint if one.joint and not named else name
-        spread = _spread(wanted[name], on) if target.partition("@")[0] in DRAWING else None
+        spread = _spread(wanted[name], on, options.draws) if target.partition("@")[0] in DRAWING else None
         said = {name: x for name, x in one.options.items() if getattr(options, name) is None}
         own = replace(options, joint=on, spread=spread, **said).only(scopes_of(target.partition("@")[0]))
         made.append(run_export(one.actuator, target, own))
@@ -243,7 +243,7 @@ def _printable(targets: list[str]) -> None:
             raise InvalidValue(f"an export for {name} is no text to be printed; expected -o FILE.{name}")
 
 
-def _spread(source: str, on: str) -> Any:
+def _spread(source: str, on: str, draws: str | None) -> Any:
     """What a training file draws from: a stored fit's errors and held-out error, of a robot's those of the
     joint in the source or else of `on`, or how far the units of a stored population differ; None for anything
     else."""
@@ -252,6 +252,7 @@ def _spread(source: str, on: str) -> Any:
     from ...results.fit_result import Fit
     from ...results.population import Population
     from ...results.spread import Spread
+    from ...results.variation import variation_in
 
     if parts.is_part(source):
         return parts.spread(source)
@@ -264,11 +265,10 @@ def _spread(source: str, on: str) -> Any:
         fit = Fit.read(f"{path}.json" if joint else source)
     except BackemfError:
         return None
+    if draws:
+        variation_in(fit)  # or why there are no bands
     joint = joint or (on if fit.joints else "")
-    variation, fit = fit.variation, fit.joints.get(joint, fit)
-    errors = {path: p.error for path, p in fit.parameters.items()}
-    spread = Spread.of(fit.actuator, errors, fit.correlation, fit.held_out_mae)
-    return spread.with_bands(variation, fit.actuator, joint)
+    return Spread.of_fit(fit, fit.joints.get(joint, fit).actuator, joint)
 
 
 def _write_files(made: list[Any], output: Path | None, force: bool) -> list[Path]:

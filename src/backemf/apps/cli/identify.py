@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -206,7 +207,8 @@ def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -
 
     options = replace(options, apply=False)
     if may_climb and options.friction == LADDER:
-        steps = climb_ladder(build_plant(actuator, logs, options))
+        started_at = time.process_time()
+        steps = climb_ladder(build_plant(actuator, logs, options), started_at=started_at)
         return steps.fit, steps
     return run_fit(actuator, logs, options), None
 

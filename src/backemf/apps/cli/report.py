@@ -217,7 +217,9 @@ class RenderWords(ReadingWords, WritingWords):
     )
     speed: float = option(default=1.0, help="1 is real time, 0.5 half of it.", unit="1")
     fps: float | None = option(
-        default=None, help="Pictures per second [Hz]; without it 30, or 20 in a gif.", unit="Hz"
+        default=None,
+        help="Pictures per second [Hz]; without it 30, or 20 in a gif, fewer where that would be over 900.",
+        unit="Hz",
     )
     size: str = option(default="960x540", help="Width x height in pixels, both even.")
     between: tuple[float, float] | None = option(
@@ -255,6 +257,10 @@ def render(options: RenderWords, terminal: Terminal) -> Answer:
         f"wrote {made.file}: {made.frames} pictures, {made.duration:.3g} s at {made.fps:.3g} per second; RMS"
         f" {1e3 * made.rms:.3g} {unit}"
     )
+    if made.coarser:
+        text += (
+            "\nFewer pictures per second than usual: it is long. Show less of it (--between), or ask (--fps)."
+        )
     return Answer(content=made.to_dict, text=lambda: text)
 
 

@@ -274,7 +274,12 @@ def _band_words(motions: Sequence[Any], motion: str) -> str:
         )
     if not motions:
         return ""
-    return "\n".join([*lines, f"As told by leaving out {motions[0].fit.variation.left_out}."])
+    return "\n".join(
+        [
+            *lines,
+            f"So much it takes to hold what was left out of the fit: {motions[0].fit.variation.left_out}.",
+        ]
+    )
 
 
 def _check_inertia(source: str, actuator: Any) -> None:

@@ -25,6 +25,8 @@ RATES = {".mp4": 30.0, ".gif": 20.0}
 """Pictures per second where none are asked for."""
 LEAST, MOST = 160, 4096
 """Sides of a picture in pixels."""
+MANY_FRAMES = 900
+"""Pictures of a film whose rate nobody asked for; where it would have more, the rate is lower, 1 at least."""
 MOST_FRAMES = 100_000
 """Nearly an hour of film."""
 
@@ -41,10 +43,13 @@ class Film:
     rms: float
     """Between recording and model [rad or m]."""
     size: tuple[int, int]
+    coarser: bool = False
+    """Whether it has fewer pictures per second than usual, because it is long."""
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of `--json`."""
-        return {**vars(self), "file": str(self.file), "size": list(self.size)}
+        kept = {key: value for key, value in vars(self).items() if key != "coarser" or value}
+        return {**kept, "file": str(self.file), "size": list(self.size)}
 
 
 def film(
@@ -71,7 +76,8 @@ def film(
         engine: where the model's motion comes from: 'backemf', or 'mujoco' to replay its export.
         name: of the model, in words.
         speed: 1 is real time, 0.5 half of it.
-        fps: pictures per second of film; without it 30, or 20 in a gif.
+        fps: pictures per second of film; without it 30, or 20 in a gif, and fewer where they would be more
+            than 900.
         size: width and height [pixels], both even.
         force: overwrite the film if it exists.
         progress: is told how many of how many pictures are done.
@@ -84,13 +90,17 @@ def film(
     rate = rate_of(ending, speed, fps, size)
     encode = encoder(ending)
     run = recorded_run(source, log, engine=engine, name=name)
+    seconds = float(run.time[-1] - run.time[0]) / speed
+    coarser = fps is None and seconds * rate > MANY_FRAMES
+    if coarser:  # in whole hundredths of a second, as a gif counts
+        rate = max(1.0, 100.0 / math.ceil(100.0 * seconds / MANY_FRAMES))
     moments = moments_of(run.time, speed, rate)
     n = len(moments)
     stage = FilmStage(log, run, size) if run.robot is None else RobotStage(run.robot, run, size)
     frames = stage.frames(moments)
     with contextlib.closing(frames), replacing(path, force=force, suffix=ending) as temporary:
         encode(temporary, count_frames(frames, n, progress), size, rate)
-    return Film(file=path, frames=n, fps=rate, duration=n / rate, rms=run.rms, size=size)
+    return Film(file=path, frames=n, fps=rate, duration=n / rate, rms=run.rms, size=size, coarser=coarser)
 
 
 def moments_of(time: np.ndarray, speed: float, rate: float) -> np.ndarray:

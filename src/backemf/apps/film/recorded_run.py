@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...logs.log import Log
+from ...logs.log import Log, has_positions
 from ...logs.robot import Robot
 from ...physics.actuator import Actuator
 from ...results.fit_result import Fit
@@ -164,6 +164,8 @@ def _robot_run(fit: Fit, log: Log, name: str) -> RecordedRun:
     robot = fit.robot
     if robot is None:
         raise MissingValue("the fit has no robot; expected one that be.fit made of a robot's recordings")
+    if not has_positions(log):
+        raise MissingValue(f"{log.name} has no positions to draw; fit.predict says where it will be")
     motion = fit.predict(split_recordings(fit, [log]).seen[0])
     along = motion.recording.motion
     recorded = np.where(np.isfinite(along.recorded), along.recorded, along.position)

@@ -9,9 +9,8 @@ import numpy as np
 
 from ...errors import NotAvailable
 from ...figure import Block, Curve, Drawing, Figure, Findings, Panel, Region, Table, missing, note
-from ...identify.predict import variation_in
 from ...results.fit_result import PredictedMotion
-from ...results.variation import rank_histogram
+from ...results.variation import rank_histogram, variation_in
 from .contents import Report
 
 N_RANKS = 10
@@ -45,8 +44,8 @@ def bands(report: Report) -> Iterator[Block]:
             " and were drawn nearer."
         )
     yield note(
-        f"A band reaches {variation.factor:.2f} stated deviations to either side; leaving out"
-        f" {variation.left_out} has shown that it takes so many.{nearer}"
+        f"A band reaches {variation.factor:.2f} stated deviations to either side: it takes so many to hold"
+        f" what was left out, {variation.left_out}.{nearer}"
     )
     if not motions:
         yield missing("No recording that was not fitted: hold some out (--hold-out), or give others.")

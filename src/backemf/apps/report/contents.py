@@ -16,7 +16,7 @@ from ... import __version__
 from ...datasheets.datasheet import Datasheet
 from ...errors import BackemfError
 from ...identify.predict import ROLES, Prediction, as_found, predict_joint, role, run
-from ...logs.log import Log
+from ...logs.log import Log, has_positions
 from ...physics.bench import Bench
 from ...physics.quantity import quantities
 from ...results.fit_result import Fit, FittedLog, PredictedMotion
@@ -278,6 +278,8 @@ def _row(fit: Fit, log: Log, tell: Callable[[str], None]) -> LogRow:
         error=None,
         simulated=any(SIMULATED.match(word) for word in log.conversions),
     )
+    if not has_positions(log):
+        return replace(row, reason="it has no positions to compare with")
     try:
         prediction = run(fit, log)
     except BackemfError as error:

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import MissingValue
 from ...identify.plants.robot_result import score_runs
 from ...identify.predict import predict_logs
-from ...logs.log import Log
+from ...logs.log import Log, check_recordings
 from ...logs.robot import Robot
 from ...mujoco.robot.contact import stretches
 from ...results.fit_result import Fit, PredictedMotion, Score
@@ -30,11 +30,15 @@ class RobotRun:
     """As fitted."""
     shipped: Mapping[str, np.ndarray] | None = field(repr=False)
     """By joint, with the actuators of the robot's own model; None where it has none for these commands."""
-    held_out: bool
 
     @property
     def name(self) -> str:
         return self.motion.log.name
+
+    @property
+    def unseen(self) -> bool:
+        """Whether no number was fitted to it."""
+        return self.motion.role != "training"
 
     @property
     def time(self) -> np.ndarray:
@@ -68,7 +72,7 @@ class RobotRun:
         """As plain data, for `--json`."""
         return {
             "name": self.name,
-            "held_out": self.held_out,
+            "held_out": self.unseen,
             "rms": self.motion.rms(),
             "rms_free": self.motion.rms(free=True),
             "shipped_rms": self.shipped_rms,
@@ -78,11 +82,12 @@ class RobotRun:
 
 @dataclass(frozen=True, kw_only=True)
 class RobotRuns:
-    """All recordings of a robot that were simulated, those held out first, and how far off they are."""
+    """All recordings of a robot that were simulated, those never fitted first, and how far off they are."""
 
     robot: Robot
     score: Score
-    """Of the recordings held out, where there are some here; else as the fit has it."""
+    """Of the recordings that were not fitted, where there are some here; else of all that are here, or as the
+    fit has it."""
     shipped: Score | None
     runs: tuple[RobotRun, ...]
     edited: Any = None
@@ -91,10 +96,8 @@ class RobotRuns:
     """Why not."""
 
     def worst_run(self, joint: str) -> RobotRun | None:
-        """The recording on which a joint is furthest off, of those held out where there are some, or else of
-        those that were not fitted."""
-        unseen = [run for run in self.runs if run.motion.role != "training"]
-        judged = [run for run in self.runs if run.held_out] or unseen or self.runs
+        """The recording on which a joint is furthest off, of those never fitted where there are any."""
+        judged = [run for run in self.runs if run.unseen] or self.runs
         return max(judged, key=lambda run: run.off(joint), default=None)
 
     def usual_load(self, joint: str) -> float:
@@ -152,28 +155,26 @@ def simulate_together(fit: Fit, logs: Sequence[Log], report_progress: Callable[[
         Every recording, before and after, and the scores.
 
     Raises:
-        MissingValue: the fit has no robot.
+        MissingValue: the fit has no robot, or a log no positions.
     """
     if fit.robot is None or fit.score is None:
         raise MissingValue("the fit has no robot; expected one that be.fit made of a robot's recordings")
+    check_recordings(logs)
     robot, score = fit.robot, fit.score
     seen, unseen = split_recordings(fit, logs) if logs else ([], [])
     chosen = {log.name: log for log in (*unseen, *seen)}
     report_progress("all joints together")
-    held = set(score.logs) if score.held_out else set()
     runs = []
     for motion in predict_logs(fit, [*chosen.values()]):
         report_progress(f"{motion.log.name} as shipped")
-        runs.append(
-            RobotRun(motion=motion, shipped=shipped_positions(motion), held_out=motion.log.name in held)
-        )
-    judged = [run for run in runs if run.held_out] or runs
+        runs.append(RobotRun(motion=motion, shipped=shipped_positions(motion)))
+    judged = [run for run in runs if run.unseen] or runs
     before = None
     if judged:
         score = _score(robot, judged, [run.motion.positions for run in judged])
         old = [run.shipped for run in judged if run.shipped is not None]
         before = _score(robot, judged, old) if len(old) == len(judged) else None
-    ordered = tuple(sorted(runs, key=lambda run: not run.held_out))
+    ordered = tuple(sorted(runs, key=lambda run: not run.unseen))
     return RobotRuns(robot=robot, score=score, shipped=before, runs=ordered)
 
 
@@ -183,7 +184,7 @@ def _score(robot: Robot, runs: Sequence[RobotRun], positions: Sequence[Mapping[s
         runs[0].motion.joints,
         [run.motion.recording for run in runs],
         [np.stack([*said.values()], axis=1) for said in positions],
-        held_out=all(run.held_out for run in runs),
+        held_out=all(run.unseen for run in runs),
     )
     return replace(found, stretch=runs[0].motion.stretch)
 

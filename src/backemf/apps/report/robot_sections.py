@@ -57,7 +57,7 @@ def joints_together(report: Report, robot: RobotRuns) -> Iterator[Block]:
         f"in the air [{unit}]",
         f"alone [{unit}]",
     )
-    n, where = len(score.logs), "held out" if score.held_out else "fitted"
+    n, where = len(score.logs), "not fitted" if score.held_out else "fitted"
     yield Table(head=head, rows=rows, caption=f"Root mean square over {n} recording{'s' * (n != 1)} {where}")
     yield Drawing(figure=_bars(robot, unit), text="Red as shipped, green as identified." if shipped else "")
     through = "from the first sample of a recording to its last, by nothing but the commands"
@@ -95,7 +95,7 @@ def recordings(report: Report, robot: RobotRuns) -> Iterator[Block]:
     for run in robot.runs:
         span = float(run.time[-1] - run.time[0])
         share = f"{100 * float(np.mean(run.motion.touched)):.0f} %"
-        used = "held out" if run.held_out else "fitted"
+        used = run.motion.role.replace("training", "fitted")
         errors = (run.shipped_rms, run.motion.rms(), run.motion.rms(free=True))
         rows.append((run.name, used, f"{span:.3g}", share, *map(milli, errors)))
     if not rows:
@@ -187,7 +187,7 @@ def joint(report: Report, one: JointReport) -> Iterator[Block]:
     if run is not None:
         yield Drawing(
             figure=_before_and_after(run, one.name, report.unit),
-            heading=f"{run.name}{' (held out)' if run.held_out else ''}",
+            heading=f"{run.name} ({run.motion.role})" if run.unseen else run.name,
             text="The recording on which this joint is worst; grey where the robot touches something.",
         )
         yield from prediction_blocks(one, "stated" if report.sheet is None else "the datasheet")

@@ -224,7 +224,7 @@ class BenchPlant(Plant):
         findings = (
             *self.faults,
             *blamed,
-            *of_parameters(p, x, fitted, blamed),
+            *of_parameters(p, x, fitted, blamed if self.sound else self.faults),
             *of_pairs(tuple(fitted), correlation),
             *(merge_findings(jumps_of(self.logs)) if options.inspect and times_noise > NOISES else ()),
             *of_benches(self.logs, self.held_out),

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, MissingValue, SignalError, UnknownName
-from ...logs.log import Log, Signal, noise_of
+from ...logs.log import Log, Signal, has_positions, noise_of
 from ...logs.robot import Ground, Robot
 from ...physics.bench import GRAVITY, Bench, Flywheel, Pendulum, Recorded
 from ..arrays import load_mujoco
@@ -54,6 +54,8 @@ class RobotMotion:
 
 def motion_of(robot: Robot, log: Log) -> RobotMotion:
     """The motion of a log; joints that were not recorded rest in the middle of their range."""
+    if not has_positions(log):
+        raise MissingValue(f"{log.name} has no positions; only fit.predict does without: record them")
     t = log.time
     if len(t) < WINDOWS[0] + 2:
         raise MissingValue(

@@ -55,12 +55,12 @@ class SplitRecordings(NamedTuple):
 
 
 def split_recordings(fit: Fit, logs: Sequence[Log]) -> SplitRecordings:
-    """Where a fit saw all of them, or none, they serve for both."""
+    """By the names of those that it was fitted to; where it saw all of them, or none, they serve for both."""
     logs = joints_of_motors(logs, fit.robot)
     if any(f.code == "torque_is_law" for f in fit.findings):
         logs = [_without_echo(log) for log in logs]
     held = fit.score.logs if fit.score is not None and fit.score.held_out else {}
-    unseen = [log for log in logs if log.name in held]
+    unseen = [log for log in logs if log.name not in fit.training]
     unseen += [part for name in held for part in _held_parts(name, logs)]
     names = {log.name for log in unseen}
     seen = [log for log in logs if log.name not in names]

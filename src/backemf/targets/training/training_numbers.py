@@ -144,19 +144,20 @@ class TrainingFile(NamedTuple):
         Returns:
             The export; nothing is lost.
         """
-        found = _findings(self.actuator, self.spread)
+        found = _findings(self.actuator, {} if self.request.draws else self.spread.errors)
         top = hash_comment([*header(self.request, UNITS, findings=found), usage])
         files = {f"{self.request.joint}_{kind}.py": top + imports + _tables(self, kind) + body}
         return complete(self.request, self.actuator, files=files, findings=found)
 
 
-def _findings(actuator: Actuator, spread: Spread) -> list[Finding]:
+def _findings(actuator: Actuator, errors: Mapping[str, float]) -> list[Finding]:
+    """What stands against drawing from errors, and against the actuator itself."""
     findings, values = [], actuator.parameters
     if actuator.motor.rotor_inertia == 0:
         text = "motor.rotor_inertia is 0, so the joint's own inertia is all there is."
         remedy = "give motor.rotor_inertia, or an inertia above 0 for every joint"
         findings.append(Finding(code="no_rotor_inertia", text=text, remedy=remedy))
-    shares = {path: error / abs(values[path]) for path, error in spread.errors.items() if values[path]}
+    shares = {path: error / abs(values[path]) for path, error in errors.items() if values[path]}
     loose = {path: share for path, share in shares.items() if share > LOOSE}
     if loose:
         text = (
