@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.cli.terminal import HELP
 from backemf.apps.web.worker import LOGS, POINTS, JobProgress
 from backemf.identify.optimize import watcher
 
@@ -132,6 +133,11 @@ REMEDIES = {
     ),
     "`backemf check` says what to record (in Python, be.check(...)): try --apply": (
         "“Check the recordings” says what to record: try “mend what is wrong with them”"
+    ),
+    HELP: "",
+    "the nearest are: mx-106, mx-64; `backemf catalog` lists all": "the nearest are: mx-106, mx-64",
+    "did you mean --free? The nearest are: --only; `backemf fit --help` lists all": (
+        "did you mean “Exactly these are free”? The nearest are: “Exactly these are free”"
     ),
 }
 
