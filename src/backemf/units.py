@@ -288,8 +288,10 @@ def convert(text: str, unit: str = "") -> UnitConversion:
     if match is None or match[2] is None:
         raise UnitError(f"{text!r:.60} is no number with a unit; expected one, such as '15 kg.cm'")
     value, spelled = _number(match[1], text, "the number")[0], match[2]
-    if {_cased(spelled), _cased(wanted)} <= _SCALES.keys():
-        value = _units().Quantity(value, _SCALES[_cased(spelled)]).to(_SCALES[_cased(wanted)]).magnitude
+    if {_usual_case(spelled), _usual_case(wanted)} <= _SCALES.keys():
+        value = (
+            _units().Quantity(value, _SCALES[_usual_case(spelled)]).to(_SCALES[_usual_case(wanted)]).magnitude
+        )
         return UnitConversion(text, float(value), unit, False)
     kinds = _kinds_of(spelled, text)
     kind = (
@@ -418,21 +420,24 @@ def _units() -> Any:
 def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]:
     """What one of the spelled unit is in the SI unit, and whether a mass stands for its weight in it."""
     if unit == "degC":  # an absolute temperature: only its own scale is accepted
-        if _cased(spelled) in ("degC", "C"):
+        if _usual_case(spelled) in ("degC", "C"):
             return 1.0, False
         raise UnitError(f"{entry} is {text!r}; expected a temperature in degC")
     if mega := _MEGA.search(spelled):
-        one = _cased(mega[0][1:])
+        one = _usual_case(mega[0][1:])
         raise UnitError(
             f"{entry} is {text!r}: {mega[0]!r} may be thousandths or millions; write m{one}, or e6 {one}"
         )
     gravity = _units().Quantity(GRAVITY, "m/s**2")
     fault: UnitError | None = None
-    for cased in (_cased, str):  # as the trade means it, then as physics does: "nm" is a torque, or a length
+    for case in (
+        _usual_case,
+        str,
+    ):  # as the trade means it, then as physics does: "nm" is a torque, or a length
         try:
-            one, wanted = _expression(spelled, cased), _expression("" if unit == "1" else unit, cased)
+            one, wanted = _expression(spelled, case), _expression("" if unit == "1" else unit, case)
         except Exception:  # pint raises many kinds; the text is simply not a unit
-            fault = fault or (_unknown(spelled, unit, text, entry) if cased is _cased else None)
+            fault = fault or (_unknown(spelled, unit, text, entry) if case is _usual_case else None)
             continue
         # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
         weights = [(one * gravity, True)] if "[mass]" in one.dimensionality else []
@@ -459,7 +464,7 @@ def _unknown(spelled: str, unit: str, text: str, entry: str) -> UnitError:
     return UnitError(f"unknown unit {spelled!r:.60} in {text!r:.60} for {entry}; {hint}")
 
 
-def _cased(word: str) -> str:
+def _usual_case(word: str) -> str:
     """A word of a unit in the trade's own capitals, where its letters mean one thing: kg of "Kg"."""
     likely = _CASES.get(word.casefold(), set())
     if word in likely or len(likely) > 1:
@@ -468,17 +473,17 @@ def _cased(word: str) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _expression(unit: str, cased: Callable[[str], str]) -> Any:
+def _expression(unit: str, case: Callable[[str], str]) -> Any:
     """One of a unit as pint has it; of none, the number one."""
-    return _units().Quantity(1.0) * (_units().parse_expression(_spell(unit, cased)) if unit else 1.0)
+    return _units().Quantity(1.0) * (_units().parse_expression(_spell(unit, case)) if unit else 1.0)
 
 
-def _spell(unit: str, cased: Callable[[str], str]) -> str:
+def _spell(unit: str, case: Callable[[str], str]) -> str:
     """A unit as pint spells it: `*` between words, `**` for powers, aliases replaced.
 
     Args:
         unit: as people write it.
-        cased: what gives a word its capitals.
+        case: what gives a word its capitals.
     """
     if len(unit) > _LONGEST or _HALF_A_UNIT.search(unit):
         raise ValueError(unit)
@@ -496,7 +501,7 @@ def _spell(unit: str, cased: Callable[[str], str]) -> str:
         elif word.strip() in ("*", "/", "(", ")") or word.startswith("**"):
             spelled.append(word.strip())
         else:
-            spelled.append(_WORDS.get(cased(word), cased(word)))
+            spelled.append(_WORDS.get(case(word), case(word)))
     text = "".join(spelled)
     powers = re.findall(rf"{_POWER}\(?({_NUMBER})?", text)
     tower = re.search(rf"{_POWER}[-+\d.e()]*{_POWER}", text) or len(re.findall(rf"\){_POWER}", text)) > 2

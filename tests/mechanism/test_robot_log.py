@@ -473,9 +473,7 @@ def test_a_unit_that_the_numbers_contradict_is_a_finding(robot, tmp_path, mechan
     assert [unit == "degrees"] == [bool(said)]
     if said:
         assert f"is read as {unit}, as told" in said[0]["text"]
-        assert said[0]["text"].endswith(
-            f"tests of {'an' if mechanism == 'arm' else 'a'} {mechanism} suggest rotations."
-        )
+        assert said[0]["text"].endswith(f"what tests of this kind ({mechanism}) reach suggests rotations.")
         assert "say so: --units rotations" in said[0]["remedy"] or how == "map"
     stated = json.loads(run(robot, *asked, "--units", unit))["findings"]
     assert not [f for f in stated if f["code"] == "units_suspect"]  # the file says it itself

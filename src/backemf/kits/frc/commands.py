@@ -255,7 +255,7 @@ def _read_runs(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWo
     is asked for what no file states."""
     from .trials import of_one, runs_from
     from .wpilog_runs import mechanism_logs
-    from .wpilog_units import UnitNotStated, told_doubts, unit_named
+    from .wpilog_units import UnitNotStated, doubt_unit, unit_named
 
     known = {"map": o.map, "preset": o.preset, "between": o.between, "mechanism": o.mechanism}
     read = functools.partial(mechanism_logs, *o.logs, **known, progress=terminal.say, name=o.name)
@@ -270,7 +270,7 @@ def _read_runs(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWo
     o = replace(o, name=o.name or _ask_mechanism(logs, terminal), progress=terminal.say)
     runs = of_one(runs_from(logs, o.control), o.name)
     of_these = [log for log in logs if log.mechanism in {run.mechanism for run in runs}]
-    return o, runs, told_doubts(of_these, o.units, o.map or (), o.mechanism)
+    return o, runs, doubt_unit(of_these, o.units, o.map or (), o.mechanism)
 
 
 def _ask(

@@ -126,7 +126,7 @@ def _far_off(signals: Sequence[OpenSignal], mechanism: str) -> dict[str, float]:
     return {unit: off(unit) for unit in units}
 
 
-def told_doubts(logs: Sequence[Log], units: str | None, told: Sequence[str], mechanism: str) -> list[Finding]:
+def doubt_unit(logs: Sequence[Log], units: str | None, told: Sequence[str], mechanism: str) -> list[Finding]:
     """Where a person says a unit which the numbers contradict.
 
     Args:
@@ -134,36 +134,56 @@ def told_doubts(logs: Sequence[Log], units: str | None, told: Sequence[str], mec
         units: what was answered for all that the files do not state.
         told: mappings, which may say a unit each.
         mechanism: its kind; of a simple one whose name says nothing, nothing is usual.
+
+    Returns:
+        One finding, or none.
     """
     answered = units is not None and any(AS_TOLD in word for log in logs for word in log.conversions)
-    said = (
-        [units] if units is not None and answered else [o.unit for o in mapping(told) if o.signal in _MOTION]
-    )
-    names = {unit_of(word).partition("/")[0] for word in said if word}
-    unit = next((name for name, short in SHORT.items() if short in names), "")
-    size = UNITS[unit][0] if unit else math.inf
-    signals = [
-        OpenSignal(name, what, log.mechanism, float(s.values.min()) / size, float(s.values.max()) / size)
-        for log in logs
-        for name, s in log.signals.items()
-        for what in _MOTION
-        if unit and name.startswith(what) and "target" not in name
-    ]
+    unit = _unit_in([units or ""] if answered else [o.unit for o in mapping(told) if o.signal in _MOTION])
     kind = guess_kind(logs[0].mechanism) if mechanism == "simple" and logs else mechanism
-    if kind == "simple" or not signals or (TYPICAL[kind][2] == _LENGTHS and unit not in _LENGTHS):
+    signals = _signals_in(logs, unit) if kind != "simple" else []
+    likely = _likelier_unit(signals, kind, unit)
+    if not likely:
         return []
-    off = _far_off(signals, kind)
-    likely = min(off, key=lambda name: off[name])
-    if off.get(unit, math.inf) < max(DOUBTFUL, off[likely] + 1e-9):
-        return []
-    of = [s for s in signals if s.signal == TYPICAL[kind][0]] or signals
-    low, high = min(s.low for s in of), max(s.high for s in of)
+    low, high = _reach(signals, TYPICAL[kind][0])
     text = (
-        f"{of[0].signal} is read as {unit}, as told, and is {low:.3g} to {high:.3g}; tests of"
-        f" {'an' if kind[0] in 'ae' else 'a'} {kind} suggest {likely}."
+        f"the {TYPICAL[kind][0]} is read as {unit}, as told, and is {low:.3g} to {high:.3g}: what tests of"
+        f" this kind ({kind}) reach suggests {likely}."
     )
     remedy = f"if it is in {likely}, say so: {'--units ' + likely if answered else 'in --map'}"
     return [finding("units_suspect", text, remedy, low=low, high=high)]
+
+
+def _likelier_unit(signals: Sequence[OpenSignal], kind: str, unit: str) -> str:
+    """The unit that would make usual what a mechanism of a kind reaches; empty where the given one does."""
+    off = _far_off(signals, kind) if signals else {unit: 0.0}
+    likely = min(off, key=lambda name: off[name])
+    rolls = "meters" in off and unit not in off  # turns of a wheel, which a diameter makes a way
+    return "" if rolls or unit == likely or off.get(unit, math.inf) < DOUBTFUL else likely
+
+
+def _unit_in(words: Sequence[str]) -> str:
+    """The unit of gains that words such as "deg/s" are of; empty where none is."""
+    shorts = {unit_of(word).partition("/")[0] for word in words if word}
+    return next((name for name, short in SHORT.items() if short in shorts), "")
+
+
+def _reach(signals: Sequence[OpenSignal], what: str) -> tuple[float, float]:
+    """Between what the positions or velocities lie, all together; without such, all signals."""
+    of = [s for s in signals if s.signal == what] or signals
+    return min(s.low for s in of), max(s.high for s in of)
+
+
+def _signals_in(logs: Sequence[Log], unit: str) -> list[OpenSignal]:
+    """Position and velocity of logs in a unit of gains; nothing without one."""
+    size = UNITS[unit][0] if unit else math.nan
+    return [
+        OpenSignal(name, what, log.mechanism, float(s.values.min()) / size, float(s.values.max()) / size)
+        for log in (logs if unit else ())
+        for name, s in log.signals.items()
+        for what in _MOTION
+        if name.startswith(what) and "target" not in name
+    ]
 
 
 def question(signals: Sequence[OpenSignal], mechanism: str) -> str:
