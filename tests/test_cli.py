@@ -94,9 +94,17 @@ def test_catalog_lists_and_filters():
     everything = json.loads(typed("catalog", "--json").stdout)["parts"]
     assert len(everything) >= 35
     assert {"name", "maker", "kind", "findings"} <= set(everything[0])
-    some = typed("catalog", "dynamixel-is-not-a-maker")
-    assert some.returncode == 0
-    assert "no part has" in some.stdout
+    for word, near in (
+        ("sts3251", "sts3215"),
+        ("mx106", "mx-106"),
+        ("sg-90", "sg90"),
+        ("Robotiss", "robotis"),
+    ):
+        none = typed("catalog", word)
+        assert (none.returncode, none.stdout) == (2, "")
+        assert f"unknown part, maker or kind '{word}'" in none.stderr
+        assert len(none.stderr.partition("nearest are: ")[2].partition(";")[0].split(", ")) == 5
+        assert near in none.stderr.partition("nearest are: ")[2]
     assert "mx-106" in typed("catalog", "robotis").stdout
 
 

@@ -4,10 +4,14 @@ anything else is an error that names the entry and the remedy."""
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
-from backemf.units import UnitError, convert, factor, parse, si
+from backemf.apps.cli.command_builder import number_of
+from backemf.apps.cli.inputs import ControlWords
+from backemf.options import options_of
+from backemf.units import KNOWN, UnitError, convert, factor, parse, si
 
 RPM = 2 * math.pi / 60
 G = 9.80665
@@ -116,6 +120,66 @@ def test_the_trade_s_spellings_of_a_torque_are_one(spelled):
     assert si(f"15{spelled}", "N m", "torque") == pytest.approx(0.15 * G, rel=1e-12)
 
 
+CAPITALS = (str.upper, str.lower, str.title, str.capitalize, str.swapcase)
+TYPED = [(f"3 {one}", convert(f"3 {one}").unit) for one in KNOWN] + [
+    (text, unit) for text, unit, *_ in GOOD if text.isascii()
+]
+VOLTAGE = next(one for one in options_of(ControlWords) if one.name == "voltage")
+ENTRIES = {
+    "a sheet": lambda text, unit: parse(text, unit, "entry").value,
+    "an option": lambda text, unit: si(text, unit, "--x"),
+    "a conversion": lambda text, unit: convert(text, unit).value,
+    "a form": lambda text, unit: number_of(VOLTAGE._replace(unit=unit), text),
+}
+
+
+@pytest.mark.parametrize("change", CAPITALS)
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_capitals_never_change_what_a_number_is(entry, change):
+    """It is the same, or a sentence: of M, which may be a million, and of h, which is an hour."""
+    read = ENTRIES[entry]
+    for text, unit in TYPED:
+        try:
+            value = read(text, unit)
+        except UnitError:
+            continue  # a range, or a number without a unit, is not for every entry
+        try:
+            other = read(change(text), unit)
+        except UnitError as error:
+            other, said = None, str(error)
+        if other is None:
+            assert re.search(r"thousandths or millions; write m|\bh', which is not|3 h' is a time", said), (
+                text
+            )
+        else:
+            assert other == pytest.approx(value, rel=1e-12), change(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        *(
+            ("7.4 v", "V", 7.4),
+            ("2.5 a", "A", 2.5),
+            ("1.9nm", "N m", 1.9),
+            ("2hz", "Hz", 2.0),
+            ("2 h", "s", 7200.0),
+        ),
+        *(("0.2 Sec/60deg", "rad/s", math.pi / 0.6), ("10 Kgf.cm", "N m", 0.1 * G), ("0.33 Kg", "kg", 0.33)),
+        *(("15 KG-CM", "N m", 0.15 * G), ("2 mA", "A", 0.002), ("90 Deg", "rad", math.pi / 2)),
+        *(('2"', "m", 0.0508), ("2\u2033", "m", 0.0508), ("3 nm", "m", 3e-9), ("3 Newton CM", "N m", 0.03)),
+    ],
+)
+def test_capitals_of_the_trade_and_the_mark_of_an_inch(text, unit, value):
+    assert si(text, unit, "--x") == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["2500 MA", "3 MV", "3 MNM", "3 MOHM", "2 MN.m/A", "3 Mm"])
+def test_a_million_is_asked_for(text):
+    with pytest.raises(UnitError, match=r"may be thousandths or millions; write m.*, or e6"):
+        convert(text)
+
+
 OUNCE, POUND, INCH = 0.028349523125, 0.45359237, 0.0254  # international avoirdupois, 1959
 
 
@@ -199,6 +263,14 @@ def test_two_kinds_of_units_are_a_sentence():
         convert("3 V", "foo")
     with pytest.raises(UnitError, match="'0 rpm' has no s/60deg; expected a speed above 0"):
         convert("0 rpm", "s/60deg")
+    for text, unit, said in (
+        ("5 counts", "rad", "'5 counts' is a plain number, and 'rad' is a unit of an angle"),
+        ("5 rad", "1/rad", "'5 rad' is an angle, and '1/rad' is a unit of a gain per radian"),
+        ("5 V", "3 mV", "unknown unit '3 mV' in '5 V to 3 mV' for the conversion; did you mean 'mV'?"),
+        ("15 kg cm", "Nm.", "unknown unit 'Nm.' in '15 kg cm to Nm.'"),
+    ):
+        with pytest.raises(UnitError, match=re.escape(said)):
+            convert(text, unit)
     with pytest.raises(UnitError, match="'15' is no number with a unit"):
         convert("15", "V")
 

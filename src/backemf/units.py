@@ -12,6 +12,7 @@ import functools
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,15 +38,14 @@ _SIGNS = {
     **{"\u00b0C": "degC", "\u2103": "degC", "\u00b0": "deg", "\u2032": "arcmin"},
     **{"\u00b2": "^2", "\u00b3": "^3", "\u207b\u00b9": "^-1"},
     **{"\u2044": "/", "\u223c": "~", "\u00b1": "+-", "\u0394": ""},
+    **dict.fromkeys('"\u2033\u201d', "in"),
 }
 """Signs that printed units and numbers have, and what they are read as."""
 # Words that pint spells otherwise. A mass times a length stands for a torque where one is expected.
 _WORDS = {
     **dict.fromkeys(("rpm", "min-1"), "revolutions_per_minute"),
     **dict.fromkeys(("rev", "turn", "rot", "rotation", "rotations", "r"), "revolution"),
-    **dict.fromkeys(("Ohm", "ohms", "Ohms"), "ohm"),
-    **dict.fromkeys(("Volt", "volts", "Vdc", "VDC"), "volt"),
-    **dict.fromkeys(("Amp", "amps"), "ampere"),
+    **{"ohms": "ohm", "volts": "volt", "vdc": "volt", "amp": "ampere", "amps": "ampere"},
     **dict.fromkeys(("C", "degC"), "delta_degC"),
     **dict.fromkeys(("deg", "degrees"), "degree"),
     **{"Nm": "(N*m)", "mNm": "(mN*m)", "uNm": "(uN*m)", "kNm": "(kN*m)", "Ncm": "(N*cm)", "Nmm": "(N*mm)"},
@@ -68,6 +68,19 @@ _SCALES = {
     **dict.fromkeys(("K", "kelvin"), "kelvin"),
 }
 """Scales of temperature, whose zeros differ."""
+_TRADE = (
+    *_WORDS,
+    *_SCALES,
+    *re.findall(r"[A-Za-z]+", _SPELLINGS),
+    *(p + w for p in ("", "m", "u", "k") for w in re.findall(r"\w+", "V A W N H J Hz s g m ohm Nm Ah Wh")),
+    *("ft", "lb", "lbf", "cN", "h", "MHz"),
+)
+_CASES: dict[str, set[str]] = {}
+for _word in _TRADE:
+    _CASES.setdefault(_word.casefold(), set()).add(_word)
+"""Spellings of the trade that differ in their capitals alone: h is an hour and H a henry."""
+_MEGA = re.compile(r"(?<![A-Za-z])M(?:[AVWNHJmsg]|(?i:ah|nm|ohms?))(?![A-Za-z])")
+"""A million of what motors have thousandths of: nobody means it, and who types capitals means another."""
 _NUMBER = r"[+-]?(?:\d+(?:[.,]\d+)*|[.,]\d+)(?:[eE][+-]?\d+)?"
 _TEXT = re.compile(
     rf"^\s*(?P<low>{_NUMBER})\s*(?:(?:-|~|to|\.\.\.?)\s*(?P<high>{_NUMBER}))?"
@@ -77,7 +90,9 @@ _SINGLE = re.compile(rf"({_NUMBER})\.?\s*((?:[^\d\s+.,-]|1\s*/).*)?")
 _POWER = r"(?:\*\*|\^)"
 _LONGEST, _HIGHEST = 80, 9
 """Letters of a unit, and its powers."""
-_RECIPROCAL_SPEED = re.compile(r"^(?:s|sec|second|seconds)\s*/\s*(?P<angle>\d+)\s*(?:deg|degree|degrees)$")
+_HALF_A_UNIT = re.compile(r"^(?!1\s*/)\d|[A-Za-z)]\s+\d|[-.*/^+]\s*$")
+"""A number that multiplies, as in "3 mV", or a sign behind which nothing stands."""
+_RECIPROCAL_SPEED = re.compile(r"(?i)^(?:s|secs?|seconds?)\s*/\s*(?P<angle>\d+)\s*(?:deg|degrees?)$")
 
 
 class UnitError(BackemfError, ValueError):
@@ -155,8 +170,8 @@ def parse(text: object, unit: str, entry: str, tolerance: str | None = None) -> 
             raise UnitError(f"{entry} is {text!r}; expected a time above 0")
         speed = math.radians(float(reciprocal["angle"])) / value
         return PrintedNumber(text=text, value=speed, half=speed * half / value, unit=unit)
-    factor = _ratio(spelled, unit, text, entry)[0]
-    return PrintedNumber(text=text, value=value * factor, half=half * abs(factor), unit=unit)
+    size = factor(spelled, unit, entry, text)
+    return PrintedNumber(text=text, value=value * size, half=half * abs(size), unit=unit)
 
 
 def _behind_the_unit(unit: str, text: str, entry: str) -> tuple[str, str | None, str]:
@@ -220,6 +235,12 @@ def rounding(text: str) -> float:
     return 0.5 * _number(match[1], text, "a number")[1] if match else 0.0
 
 
+def number_alone(text: str, entry: str) -> float | None:
+    """A number behind which nothing stands, which is in SI; None of any other text."""
+    match = _SINGLE.fullmatch(_plain(text))
+    return _number(match[1], text, entry)[0] if match and match[2] is None else None
+
+
 def has_unit(text: str) -> bool:
     """Whether a unit stands behind a number."""
     match = _SINGLE.fullmatch(_plain(text))
@@ -267,8 +288,10 @@ def convert(text: str, unit: str = "") -> UnitConversion:
     if match is None or match[2] is None:
         raise UnitError(f"{text!r:.60} is no number with a unit; expected one, such as '15 kg.cm'")
     value, spelled = _number(match[1], text, "the number")[0], match[2]
-    if {spelled, wanted} <= _SCALES.keys():
-        value = _units().Quantity(value, _SCALES[spelled]).to(_SCALES[wanted]).magnitude
+    if {_usual_case(spelled), _usual_case(wanted)} <= _SCALES.keys():
+        value = (
+            _units().Quantity(value, _SCALES[_usual_case(spelled)]).to(_SCALES[_usual_case(wanted)]).magnitude
+        )
         return UnitConversion(text, float(value), unit, False)
     kinds = _kinds_of(spelled, text)
     kind = (
@@ -312,6 +335,9 @@ def _weighs(spelled: str, unit: str) -> bool:
     return not _RECIPROCAL_SPEED.match(spelled) and _ratio(_plain(spelled), unit, spelled, "the unit")[1]
 
 
+_PER_ANGLE = re.compile(
+    r"/\s*\(?(?:rad|deg|rev|rot|turn|arc|cycle|r\b)|(?:rad|deg|rev|r)\w*\s*(?:\^|\*\*)?\s*-1"
+)
 _ANGULAR = re.compile(r"rad|deg|rev|rot|turn|rpm|rps|arc|min-1|cycle|^r/")
 
 
@@ -330,24 +356,20 @@ def factor(spelled: str, unit: str, entry: str, text: str = "") -> float:
     Raises:
         UnitError: it is no unit, or of another kind.
     """
-    plain = {"1/min": "rpm", "/min": "rpm", "min^-1": "rpm"}.get(_plain(spelled), _plain(spelled))
+    plain = _plain(spelled)
+    plain = "rpm" if plain.lower() in ("1/min", "/min", "min^-1") else plain
     if plain == unit and unit in _KINDS:
         return 1.0
     angular = _ANGULAR.search(plain.lower()) is not None
-    if angular != unit.startswith("rad") and (not angular or unit in ("Hz", "1")):
+    wrong = angular != unit.startswith("rad") and (not angular or unit in ("Hz", "1"))
+    inverse = _PER_ANGLE.search(plain.lower()) is not None
+    if wrong or (unit in ("rad", "1/rad") and inverse != (unit == "1/rad")):
         # a count or a percentage has no dimension either, but is no angle; and a turn a second is no hertz
         raise UnitError(
             f"{entry} is {f'{text!r}' if text else f'in {spelled!r}'}, which is not {_kind(unit)}; expected a"
             f" unit such as {'deg' if unit == 'rad' else _example(unit)!r}"
         )
-    shown = text or spelled
-    try:
-        return _ratio(plain, unit, shown, entry)[0]
-    except UnitError as error:
-        try:
-            return _ratio(plain.lower(), unit, shown, entry)[0]  # "RPM", "Second", "DEG"
-        except UnitError:
-            raise error from None
+    return _ratio(plain, unit, text or spelled, entry)[0]
 
 
 def _plain(text: str) -> str:
@@ -397,44 +419,77 @@ def _units() -> Any:
 @functools.lru_cache(maxsize=512)
 def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]:
     """What one of the spelled unit is in the SI unit, and whether a mass stands for its weight in it."""
-    units = _units()
     if unit == "degC":  # an absolute temperature: only its own scale is accepted
-        if spelled in ("degC", "C"):
+        if _usual_case(spelled) in ("degC", "C"):
             return 1.0, False
         raise UnitError(f"{entry} is {text!r}; expected a temperature in degC")
-    given = units.Quantity(1.0)
-    if spelled:
+    if mega := _MEGA.search(spelled):
+        one = _usual_case(mega[0][1:])
+        raise UnitError(
+            f"{entry} is {text!r}: {mega[0]!r} may be thousandths or millions; write m{one}, or e6 {one}"
+        )
+    gravity = _units().Quantity(GRAVITY, "m/s**2")
+    fault: UnitError | None = None
+    for case in (
+        _usual_case,
+        str,
+    ):  # as the trade means it, then as physics does: "nm" is a torque, or a length
         try:
-            given = given * units.parse_expression(_spell(spelled))
+            one, wanted = _expression(spelled, case), _expression("" if unit == "1" else unit, case)
         except Exception:  # pint raises many kinds; the text is simply not a unit
-            near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
-            hint = (
-                f"; did you mean {near[0]!r}?"
-                if near
-                else f"; expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
-                if unit in _KINDS
-                else "; expected one such as 'N*m' or 'rpm'"
-            )
-            raise UnitError(f"unknown unit {spelled!r:.60} in {text!r:.60} for {entry}{hint}") from None
-    wanted = units.Quantity(1.0) * (units.parse_expression(_spell(unit)) if unit != "1" else 1.0)
-    for scale in (1.0, GRAVITY):
-        if scale != 1.0:  # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
-            given = given * units.Quantity(GRAVITY, "m/s**2")
-        ratio = given / wanted
-        if ratio.check("[]"):
-            return float(ratio.to_base_units().magnitude), scale != 1.0
+            fault = fault or (_unknown(spelled, unit, text, entry) if case is _usual_case else None)
+            continue
+        # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
+        weights = [(one * gravity, True)] if "[mass]" in one.dimensionality else []
+        for given, weighs in ((one, False), *weights):
+            if (ratio := given / wanted).check("[]"):
+                return float(ratio.to_base_units().magnitude), weighs
+    if fault is not None:
+        raise fault from None
     raise UnitError(
         f"{entry} is {text!r}, which is not {_kind(unit)}; expected a unit such as {_example(unit)!r}"
     )
 
 
-def _spell(unit: str) -> str:
-    """A unit as pint spells it: `*` between words, `**` for powers, aliases replaced."""
-    if len(unit) > _LONGEST:
+def _unknown(spelled: str, unit: str, text: str, entry: str) -> UnitError:
+    """What is said of a unit that is none."""
+    near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else f"expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
+        if unit in _KINDS
+        else "expected one such as 'N*m' or 'rpm'"
+    )
+    return UnitError(f"unknown unit {spelled!r:.60} in {text!r:.60} for {entry}; {hint}")
+
+
+def _usual_case(word: str) -> str:
+    """A word of a unit in the trade's own capitals, where its letters mean one thing: kg of "Kg"."""
+    likely = _CASES.get(word.casefold(), set())
+    if word in likely or len(likely) > 1:
+        return word
+    return next(iter(likely), word.lower() if len(word) > 3 and (word.isupper() or word.istitle()) else word)
+
+
+@functools.lru_cache(maxsize=1024)
+def _expression(unit: str, case: Callable[[str], str]) -> Any:
+    """One of a unit as pint has it; of none, the number one."""
+    return _units().Quantity(1.0) * (_units().parse_expression(_spell(unit, case)) if unit else 1.0)
+
+
+def _spell(unit: str, case: Callable[[str], str]) -> str:
+    """A unit as pint spells it: `*` between words, `**` for powers, aliases replaced.
+
+    Args:
+        unit: as people write it.
+        case: what gives a word its capitals.
+    """
+    if len(unit) > _LONGEST or _HALF_A_UNIT.search(unit):
         raise ValueError(unit)
     unit = re.sub(r"(?<=[A-Za-z)])\s*\^\s*(?=-?\d)", "**", unit.strip())
     unit = re.sub(r"([A-Za-z])([23])(?![\d.])", r"\1**\2", unit)
-    unit = re.sub(r"\b(k?g)(c?m)(?=\*\*2)", r"\1 \2", unit)  # "gcm2" is g cm^2
+    unit = re.sub(r"(?i)\b(k?g)(c?m)(?=\*\*2)", r"\1 \2", unit)  # "gcm2" is g cm^2
     unit = re.sub(r"(?<=[A-Za-z])[.-](?=[A-Za-z])", " ", unit)  # "kg-cm", "kgf.cm"
     words = re.split(r"(\s*[*/()]\s*|\s+|\*\*-?\d+)", unit)
     spelled = []
@@ -446,10 +501,7 @@ def _spell(unit: str) -> str:
         elif word.strip() in ("*", "/", "(", ")") or word.startswith("**"):
             spelled.append(word.strip())
         else:
-            alias = _WORDS.get(word, word)
-            if alias is None:
-                raise ValueError(word)
-            spelled.append(alias)
+            spelled.append(_WORDS.get(case(word), case(word)))
     text = "".join(spelled)
     powers = re.findall(rf"{_POWER}\(?({_NUMBER})?", text)
     tower = re.search(rf"{_POWER}[-+\d.e()]*{_POWER}", text) or len(re.findall(rf"\){_POWER}", text)) > 2

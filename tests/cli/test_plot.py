@@ -10,7 +10,7 @@ import pytest
 import backemf as be
 from backemf.apps.cli import report as plot
 from backemf.apps.report.figures.show import KINDS
-from backemf.errors import BackemfError, InvalidValue, MissingValue
+from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 
 from .runner import runner
 
@@ -126,3 +126,9 @@ def test_findings_of_a_part_are_told():
     told = json.loads(run("mx-106/m6", "-w", "friction", "--json"))
     assert [f["code"] for f in told["findings"]] == ["outside_identified_supply"]
     assert told["file"] is None
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("torque-sped", "torque-speed"), ("fricton", "friction")])
+def test_a_misspelt_panel_is_named_before_a_place_to_write(typed, meant):
+    with pytest.raises(UnknownName, match=rf"unknown panel '{typed}'; did you mean '{meant}'\?"):
+        run(typed, "mx-106")

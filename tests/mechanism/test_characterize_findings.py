@@ -16,7 +16,7 @@ from backemf.apps.cli.command_builder import from_data
 from backemf.errors import MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
-from backemf.kits.frc.commands import CHARACTERIZE
+from backemf.kits.frc.commands import CHARACTERIZE, CharacterizeWords, _constants
 from backemf.kits.frc.figures import test_runs as figure_of
 from backemf.kits.frc.loop_gains import velocity_gains
 from backemf.kits.frc.mechanism_constants import constants, physics, theoretical
@@ -512,3 +512,17 @@ def test_the_table_for_people():
     text = str(characterize(noisy()[:1], "elevator"))
     assert "not determined" in text
     assert "add quasistatic-reverse" in text
+
+
+def test_gains_that_explain_less_than_the_mean_are_not_pasted_without_a_warning():
+    """R^2 of a velocity that has nothing to do with the input is 0, less what degrees of freedom take."""
+    rng, runs = np.random.default_rng(0), noisy()
+    runs = [replace(r, velocity=rng.normal(size=len(r.velocity)), position=r.position[:0]) for r in runs]
+    measured = characterize([replace(r, position_time=r.position_time[:0]) for r in runs], method="sysid")
+    assert measured.r2 < 0
+    assert "worse_than_mean" in codes(measured)
+    for language in ("java", "c++", "python"):
+        words = CharacterizeWords(logs=[], constants=language)
+        assert "DO NOT USE: these gains explain less than none would" in _constants(measured, words)
+        good = replace(measured, r2=0.99)
+        assert "DO NOT USE" not in _constants(good, words)

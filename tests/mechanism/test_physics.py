@@ -197,7 +197,9 @@ BEHIND = ("--mechanism", "elevator", "--motor", "neo", "--ratio", "9", "--json")
 def test_a_mass_follows_from_the_diameter_that_is_told_or_that_the_file_tells(elevator, words, of_file):
     """m = kA K_t G / (R r): in closed form, whichever way the radius is known."""
     run = runner(from_data(CHARACTERIZE, "characterize"))
-    back = json.loads(run(elevator[of_file], *BEHIND, *words))["physics"]
+    answer = json.loads(run(elevator[of_file], *BEHIND, *words))
+    back = answer["physics"]
+    assert answer["travel_per_turn"] == pytest.approx(math.pi * 0.0445, rel=1e-6)
     assert back["inertia"] == pytest.approx(12.0, rel=5e-3)  # what a fit of its samples leaves
     assert back["units"]["inertia"] == "kg"
     assert back["plausible"][0] < 12.0 < back["plausible"][1]
@@ -268,5 +270,10 @@ def test_a_diameter_is_asked_for_and_refused_where_there_is_none(elevator):
         run(elevator[0], *BEHIND)
     with pytest.raises(InvalidValue, match=r"--wheel-diameter and --drum-diameter are both given"):
         run(elevator[0], *BEHIND, "--wheel-diameter", "4in", "--drum-diameter", "2in")
+    for wide in ("--drum-diameter", "--wheel-diameter"):
+        with pytest.raises(
+            InvalidValue, match=rf"{wide} is 50 m; expected 5 m .*; did you mean 50mm or 50in\?"
+        ):
+            run(elevator[0], *BEHIND, wide, "50")
     with pytest.raises(BackemfError, match=r"--drum-diameter is '3 kg'.*not a length"):
         run(elevator[0], *BEHIND, "--drum-diameter", "3 kg")

@@ -424,15 +424,59 @@ def test_a_log_without_units_takes_one_question_and_one_answer(robot, tmp_path, 
     with pytest.raises(UnitNotStated) as asked:
         run(bare, *words)
     text = str(asked.value)
-    assert "position-motor-arm is -0.238 to 0.239 (likely rotations), velocity-motor-arm is" in text
+    found = re.search(
+        r"the log states no unit for position-motor-arm \(-0\.238 to 0\.239, likely rotations\) and"
+        r" velocity-motor-arm \([^()]+, likely rotations\)\. In which unit are they\? \(radians, degrees,",
+        text,
+    )
+    assert found, text
     assert "flywheel" not in text
-    assert text.count("(likely rotations)") == 2
+    assert text.count(", likely rotations)") == 2
     assert "--units rotations" in text
     told = json.loads(run(bare, *words, "--units", "rotations", "--json"))["gains"]
     stated = json.loads(run(robot, *words, "--units", "rotations", "--json"))["gains"]
     for name, gain in stated.items():
         assert told[name]["value"] == pytest.approx(gain["value"], rel=1e-9, abs=1e-12)
         assert told[name]["unit"] == gain["unit"]
+
+
+@pytest.mark.parametrize("mechanism", ["arm", "flywheel"])
+@pytest.mark.parametrize("how", ["units", "map"])
+@pytest.mark.parametrize("unit", ["rotations", "degrees"])
+def test_a_unit_that_the_numbers_contradict_is_a_finding(robot, tmp_path, mechanism, how, unit):
+    bare = without_units(robot, tmp_path / "bare.wpilog")
+    run = runner(from_data(CHARACTERIZE, "characterize"))
+    maps = [
+        f"{what}={what}-motor-{mechanism}[{unit}{per}]"
+        for what, per in (("position", ""), ("velocity", "/s"))
+    ]
+    entries = {series.name for series in wpilog.read_entries(bare)}
+    mapped = [
+        word
+        for text in maps
+        if text.partition("=")[2].partition("[")[0] in entries
+        for word in ("--map", text)
+    ]
+    words = ("--units", unit) if how == "units" else mapped
+    asked = (
+        "--name",
+        mechanism,
+        "--mechanism",
+        mechanism,
+        "--method",
+        "one-step",
+        "--threshold",
+        "1e-4",
+        "--json",
+    )
+    said = [f for f in json.loads(run(bare, *asked, *words))["findings"] if f["code"] == "units_suspect"]
+    assert [unit == "degrees"] == [bool(said)]
+    if said:
+        assert f"is read as {unit}, as told" in said[0]["text"]
+        assert said[0]["text"].endswith(f"what tests of this kind ({mechanism}) reach suggests rotations.")
+        assert "say so: --units rotations" in said[0]["remedy"] or how == "map"
+    stated = json.loads(run(robot, *asked, "--units", unit))["findings"]
+    assert not [f for f in stated if f["code"] == "units_suspect"]  # the file says it itself
 
 
 class Person:
@@ -488,8 +532,8 @@ def test_each_signal_without_a_unit_has_its_own_guess(robot, tmp_path):
         mechanism_logs(bare, mechanism="elevator")
     text = str(asked.value)
     for signal in ("position-motor-arm", "velocity-motor-arm", "velocity-motor-flywheel"):
-        assert re.search(rf"{signal} is [-\d.]+ to [-\d.]+ \(likely rotations\)", text), signal
-    with pytest.raises(UnitNotStated, match=r"position-motor-arm is -0\.238 to 0\.239 \(likely meters\)"):
+        assert re.search(rf"{signal} \([-\d.]+ to [-\d.]+, likely rotations\)", text), signal
+    with pytest.raises(UnitNotStated, match=r"position-motor-arm \(-0\.238 to 0\.239, likely meters\)"):
         mechanism_logs(bare, mechanism="elevator", name="arm")
 
 
@@ -537,7 +581,7 @@ def test_a_mapping_adds_to_what_was_recognised(robot, tmp_path):
     bare = str(without_units(robot, tmp_path / "bare.wpilog"))
     velocity = "velocity=velocity-motor-arm[rev/s]"
     with pytest.raises(
-        UnitNotStated, match=r"no unit is stated of position-motor-arm is -0\.2\d+ to"
+        UnitNotStated, match=r"for position-motor-arm \(-0\.2\d+ to [\d., a-z]+\)\. In which unit is it\? "
     ) as left:
         mechanism_logs(bare, map=[velocity], name="arm")
     assert "velocity-motor-arm" not in str(left.value)

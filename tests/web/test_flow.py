@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 
 import pytest
 
@@ -130,3 +131,22 @@ def test_nothing_typed_becomes_a_path(project):
     ):
         status, said = project.begin(**{"command": "check", **ASKED, key: value})
         assert status in (400, 404), (key, value, said)
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("wait", [0.0, 1.0, 3.0])
+def test_a_stopped_fit_ends_with_the_best_so_far_within_two_seconds(project, wait):
+    """From the request to the job's end by the clock, over HTTP, so long after the first look at the fit."""
+    _, job = project.begin(command="fit", **ASKED, friction="stribeck", starts=50)
+    while not (job["progress"] or {}).get("curves"):
+        time.sleep(0.05)
+        _, job = project.server.ask("GET", f"/projects/{project.id}/jobs/{job['id']}")
+        assert not job["over"], job["error"]
+    time.sleep(wait)
+    asked = time.monotonic()
+    project.server.ask("POST", f"/projects/{project.id}/jobs/{job['id']}/stop", {})
+    job = project.over(job)
+    took = time.monotonic() - asked
+    assert (job["state"], job["stopped"], len(job["made"])) == ("done", True, 1), job["error"]
+    assert "interrupted" in [f["code"] for f in project.answer(job)["findings"]]
+    assert took < 2.0, took

@@ -77,7 +77,11 @@ def test_a_number_outside_its_ends_says_them_with_the_unit(place):
 
 
 @pytest.mark.parametrize(
-    ("typed", "inertia"), [("100 g cm^2", 1e-5), ("100 g·cm²", 1e-5), ("0.02 kg m^2", 0.02), ("0.02", 0.02)]
+    ("typed", "inertia"),
+    [
+        *(("100 g cm^2", 1e-5), ("100 g·cm²", 1e-5), ("0.02 kg m^2", 0.02), ("0.02", 0.02), ("0,02", 0.02)),
+        *(("0,2 Kg m²", 0.2), ("0.5 ± 0.01 kg m^2", 0.5), ("1 to 3 KG.M^2", 2.0)),
+    ],
 )
 def test_a_bench_takes_units_with_blanks_as_people_write_them(place, typed, inertia):
     bench = {"kind": "flywheel", "inertia": typed}

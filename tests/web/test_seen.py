@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.apps.cli.terminal import HELP
 from backemf.apps.web.worker import LOGS, POINTS, JobProgress
 from backemf.identify.optimize import watcher
 
@@ -101,6 +102,37 @@ def test_the_share_of_a_search_stays_while_its_steps_are_drawn():
     assert notes[-1]["text"].startswith("start 2 of 6")
 
 
+@pytest.mark.parametrize("last", [5, 60, 300, 600])
+def test_a_ladder_that_is_stopped_keeps_what_it_has_and_ends_within_two_seconds(last):
+    """In its first rung, while that is carried on to other logs, and later; half a minute of recordings."""
+    servo, steps, at = be.Datasheet.read("sts3215-7.4v").actuator(), [0], math.inf
+    arm, logs, rng = be.bench.Pendulum(mass=0.2, length=0.1), [], np.random.default_rng(0)
+    for k in range(4):
+        run = be.simulate(servo, arm, be.signal.square(0.3 + 0.1 * k, 0.4), duration=8.0, dt=0.005)
+        noisy = run.position + 5e-4 * rng.standard_normal(len(run))
+        asked = {"position_target": run["position_target"], "bench": arm}
+        logs.append(be.log(f"run {k}", run.time, position=noisy, **asked))
+    seen = JobProgress(lambda told: None)
+
+    def step(*given):
+        nonlocal at
+        steps[0] += 1
+        if steps[0] == last:
+            at = time.process_time()
+            seen.stop()
+        seen.step(*given)
+
+    token = watcher.set(step)
+    try:
+        fit = be.fit(servo, logs, friction="ladder")
+    finally:
+        watcher.reset(token)
+    assert time.process_time() - at < 2.0
+    assert [f.code for f in fit.findings].count("interrupted") == 1
+    assert all(p.error > 0 for p in fit.parameters.values())
+    assert len(fit.logs) == len(logs)
+
+
 def test_before_anything_is_found_and_asked_twice_it_ends_at_once():
     seen = JobProgress(lambda said: None)
     with pytest.raises(KeyboardInterrupt):
@@ -132,6 +164,11 @@ REMEDIES = {
     ),
     "`backemf check` says what to record (in Python, be.check(...)): try --apply": (
         "“Check the recordings” says what to record: try “mend what is wrong with them”"
+    ),
+    HELP: "",
+    "the nearest are: mx-106, mx-64; `backemf catalog` lists all": "the nearest are: mx-106, mx-64",
+    "did you mean --free? The nearest are: --only; `backemf fit --help` lists all": (
+        "did you mean “Exactly these are free”? The nearest are: “Exactly these are free”"
     ),
 }
 

@@ -55,6 +55,11 @@ class RungResult:
         return float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else np.inf
 
     @property
+    def interrupted(self) -> bool:
+        """Whether its own search was."""
+        return self.fit is not None and any(f.code == "interrupted" for f in self.fit.findings)
+
+    @property
     def untold(self) -> tuple[str, ...]:
         """Numbers of its friction that the logs do not tell."""
         if self.fit is None:
@@ -189,34 +194,48 @@ def _climb_in_turn(plant: Any, rungs: Sequence[str]) -> Ladder:
     quiet = replace(options, inspect=False, hold_out=None, bands=False)
     how: dict[str, Any] = {"options": quiet, "given": (), "rough": True}
     parts = [replace(plant, logs=fold.training, held_out=fold.judged, **how) for fold in folds]
-    search = FrictionSearch(parts[0], quiet)
+    search, tried = FrictionSearch(parts[0], quiet), dict[str, SearchResult]()
 
     def try_rung(name: str, note: Progress) -> RungResult:
         search.options = replace(quiet, progress=note)
         first = find_optimum(search, name)
-        if first.found.interrupted:
+        if first.found.interrupted and tried:
             raise KeyboardInterrupt
-        fit = make_fit(first)
-        others = [carry_on(first.found, part.with_friction(name)) for part in parts[1:]]
-        errors = [fit.held_out, *(one.plant.judge(one).errors[""] for one in others)]
-        return RungResult(name=name, fit=fit, errors={n: e for some in errors for n, e in some.items()})
+        tried[name], fit = first.found, make_fit(first)
+        errors = dict(fit.held_out)
+        try:
+            for part in [] if first.found.interrupted else parts[1:]:
+                one = carry_on(first.found, part.with_friction(name))
+                errors |= one.plant.judge(one).errors[""]
+        except KeyboardInterrupt:
+            if len(tried) > 1:
+                raise
+            fit = replace(fit, findings=(*fit.findings, *of_search(guessed=False, interrupted=True)))
+        return RungResult(name=name, fit=fit, errors=errors)
 
     climbed = _try_rungs(rungs, try_rung, options.progress)
     chosen = simplest(climbed)
     whole = plant.with_friction(chosen.name)
-    best = make_fit(carry_on(search.find(chosen.name), whole))
-    if climbed[-1].reason == STOPPED:
+    stopped = climbed[-1].reason == STOPPED or climbed[-1].interrupted
+    found = search.memory.get(chosen.name, tried[chosen.name])
+    try:
+        optimum = carry_on(found, whole, still=stopped)
+    except KeyboardInterrupt:
+        stopped, optimum = True, carry_on(found, whole, still=True)
+    best = make_fit(optimum)
+    if stopped and not any(f.code == "interrupted" for f in best.findings):
         best = replace(best, findings=(*best.findings, *of_search(guessed=False, interrupted=True)))
     climbed = [replace(r, fit=best) if r.name == chosen.name else r for r in climbed]
     return Ladder(rungs=tuple(climbed), chosen=chosen.name, held_out=said)
 
 
-def carry_on(found: SearchResult, plant: Any) -> Optimum:
+def carry_on(found: SearchResult, plant: Any, still: bool = False) -> Optimum:
     """Where a search comes to rest on other logs of the same joints, from where it came to rest on its own.
 
     Args:
         found: what the search came to.
         plant: with the other logs, and the same friction.
+        still: whether it stays where it is, since somebody waits for the end.
 
     Returns:
         The optimum there, settled.
@@ -226,12 +245,13 @@ def carry_on(found: SearchResult, plant: Any) -> Optimum:
     p = plant.problem()
     x = p.x_from(found.best.values)
     p.sigma, robust = found.weights if found.weights.sigma.ndim == 1 else plant.weigh(p, x)
-    end = replace(plant.schedule.settle, **NEARBY).minimise(p, x, robust)
+    how = {"most": 0} if still else NEARBY
+    end = replace(plant.schedule.settle, **how).minimise(p, x, robust)
     ends = [StartResult.of(p, end)]
     weights = plant.weigh(p, end.x) if math.isfinite(end.cost) else found.weights
     n = found.n_evaluations + end.n_evaluations
     there = SearchResult(plant=plant, problem=p, ends=ends, weights=weights, n_evaluations=n)
-    return plant.settle(there)
+    return replace(there, interrupted=True).unsettled if still else plant.settle(there)
 
 
 def _climb_together(plant: Any, rungs: Sequence[str]) -> Ladder:
@@ -276,6 +296,8 @@ def _try_rungs(
 
         try:
             climbed.append(try_rung(name, note))
+            if climbed[-1].interrupted:
+                return climbed + [RungResult(name=rest, fit=None, reason=STOPPED) for rest in rungs[k + 1 :]]
         except (BackemfError, np.linalg.LinAlgError) as error:
             climbed.append(RungResult(name=name, fit=None, reason=str(error)))
         except KeyboardInterrupt:

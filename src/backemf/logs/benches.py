@@ -13,6 +13,7 @@ from ..physics.bench import BENCHES, Bench
 from ..physics.maths import is_number
 from ..physics.quantity import quantities_of
 from ..signal import words
+from ..units import number_alone
 from .robot import Robot
 
 FILES = (".toml", ".json")
@@ -67,8 +68,6 @@ def _make_bench(name: str, given: Mapping[str, Any]) -> Bench:
             raise UnknownName(f"word of {name}", key, known)
         if not (is_number(value) or isinstance(value, str)):
             raise InvalidValue(f"{key} of {name} is {value!r}; expected a number, or text such as '0.5 kg'")
-        try:
-            fields[key] = float(value)
-        except ValueError:
-            fields[key] = value  # with a unit, and perhaps a tolerance: the bench reads it
+        alone = float(value) if is_number(value) else number_alone(value, key)
+        fields[key] = value if alone is None else alone  # a unit, and a tolerance, are read by the bench
     return BENCHES[name](**fields)

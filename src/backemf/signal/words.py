@@ -131,10 +131,10 @@ def _stated_unit(kind: type[Command], given: Mapping[str, str]) -> str:
 
 def number_and_unit(text: str) -> tuple[float, str]:
     """A number and the unit behind it."""
-    match = re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf)\s*(.*?)\s*", text)
+    match = re.fullmatch(r"\s*([+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?|[+-]?inf)\s*(.*?)\s*", text)
     if match is None:
         raise InvalidValue(f"{text!r} is no number with a unit; expected one such as 3.14rad, 2s or 0.5")
-    return float(match[1]), match[2]
+    return float(match[1].replace(",", ".")), match[2]
 
 
 def si(text: str, unit: str, entry: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 from typing import Any
@@ -333,9 +334,9 @@ def plot(options: PlotWords, terminal: Terminal) -> Answer:
     o = options
     if o.inertia < 0:
         raise InvalidValue(f"--inertia is {o.inertia:g}; expected at least 0")
+    panels, sources = _panels_and_sources(o, plots.KINDS)
     if o.output is None and o.data is None and not terminal.quiet:
         raise MissingValue("there is nothing to write to; expected -o FILE, --data FILE or --json")
-    panels, sources = _panels_and_sources(o, plots.KINDS)
     try:
         chosen = {_name(one, sources): choose_actuator(one, **o.actuator_keywords()) for one in sources}
     except UnknownName as wrong:
@@ -364,12 +365,15 @@ def plot(options: PlotWords, terminal: Terminal) -> Answer:
 
 def _panels_and_sources(o: PlotWords, known: Any) -> tuple[list[str], list[str]]:
     """(names of panels, sources) that were typed; the name of a panel may stand among the sources."""
-    from ...errors import MissingValue
+    from ...errors import MissingValue, UnknownName
 
     panels = [name for words in o.what or () for name in words.replace(",", " ").split()]
     named = {source: re.sub("[ _]", "-", source.strip()) for source in o.sources}
     panels += [name for name in named.values() if name in known]
     sources = [source for source, name in named.items() if name not in known]
+    for source in sources:  # a word without digits is no part's
+        if source.replace("-", "").isalpha() and difflib.get_close_matches(named[source], known, 1, 0.75):
+            raise UnknownName("panel", source, known)
     if not sources:
         raise MissingValue(f"{', '.join(panels)} of what? Expected a source behind it, such as mx-106/m6")
     return panels, sources

@@ -27,6 +27,7 @@ def catalog(options: CatalogWords, terminal: Terminal) -> Answer:
     Example: backemf catalog dynamixel
     """
     from ...datasheets import parts
+    from ...errors import UnknownName
 
     word, rows = options.word, []
     for name in parts.names():
@@ -35,10 +36,11 @@ def catalog(options: CatalogWords, terminal: Terminal) -> Answer:
             codes = [f.code for f in sheet.reconciled.findings]
             row = {"name": name, **pick(sheet, "maker kind"), "title": sheet.name, "findings": codes}
             rows.append({**row, "identified": sorted(sheet.identified)})
-    none = (
-        f"no part has {word!r} in its name, maker or kind; `backemf catalog` lists all {len(parts.names())}"
-    )
-    return Answer(content=lambda: {"parts": rows}, text=lambda: _catalog(rows) if rows else none)
+    if not rows:
+        own = (pick(parts.sheet(name), "maker kind").values() for name in parts.names())
+        known = {*parts.names(), *(one.lower() for pair in own for one in pair)}
+        raise UnknownName("part, maker or kind", word, known, "`backemf catalog`")
+    return Answer(content=lambda: {"parts": rows}, text=lambda: _catalog(rows))
 
 
 def _catalog(rows: list[dict[str, Any]]) -> str:

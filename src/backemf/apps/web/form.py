@@ -15,7 +15,6 @@ from .workspace import Project, Workspace, folders
 
 PART = re.compile(r"^[A-Za-z0-9][A-Za-z0-9.\-]*(/[A-Za-z0-9\-]+)?$")
 WORD = re.compile(r"^[A-Za-z0-9_.][A-Za-z0-9_.\- ]{0,79}$")
-QUANTITY = re.compile(r"^[0-9.+\-][A-Za-z0-9.+\-*/^() °%·²³µμΩ]{0,79}$")
 SEVERAL = re.compile(r"[+-]?[\d.]+(?:e[+-]?\d+)?\s*[A-Za-z]*")
 """Numbers behind each other, each perhaps with its unit."""
 DEEPEST = 20
@@ -186,8 +185,9 @@ class FormReader:
 
     def bench(self) -> str | None:
         """A bench from the words of a form: {"kind": "pendulum", "mass": "0.2 kg"}."""
-        from ...physics.bench import BENCHES
+        from ...physics.bench import BENCH_TRAITS, BENCHES
         from ...physics.quantity import quantities_of
+        from ...units import number_alone, parse
 
         value = self.get("bench")
         if value is None:
@@ -205,10 +205,8 @@ class FormReader:
             if name not in known:
                 raise UnknownName(f"word of {kind}", name[:60], known)
             text = str(number).strip()
-            if not QUANTITY.match(text):
-                raise InvalidValue(
-                    f"{name} is {_short(text)}; expected a number with its unit, such as 0.2 kg"
-                )
+            if number_alone(text, name) is None:
+                parse(text, BENCH_TRAITS[f"bench.{name}"]["unit"], name)
             words.append(f"{name}={_one_word(text)}")
         return " ".join(words)
 

@@ -220,7 +220,8 @@ class BenchPlant(Plant):
         correlation = correlation_of(p, x, uncertainties, own)
         errors, held = mean_absolute_errors(with_read_starts(p, x), x), judgement.errors.get("", {})
         times_noise = uncertainties.scatter * float(p.sigma[0] / p.sigma_noise[0])
-        blamed = diagnose(p, x, optimum.robust) if self.sound and options.inspect else []
+        asked = self.sound and options.inspect and not optimum.found.interrupted  # of an optimum alone
+        blamed = diagnose(p, x, optimum.robust) if asked else []
         findings = (
             *self.faults,
             *blamed,

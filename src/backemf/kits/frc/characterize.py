@@ -29,7 +29,14 @@ from .commands import CharacterizeOptions
 from .gain_fit import Progress, fit_mechanism, part_progress
 from .gain_intervals import Interval, gains_of, parts_of
 from .loop_gains import loops_of, slow_loop
-from .mechanism_findings import fit_findings, gain_findings, mend_runs, motion_findings, recording_findings
+from .mechanism_findings import (
+    fit_findings,
+    gain_findings,
+    mend_runs,
+    motion_findings,
+    poor_fit,
+    recording_findings,
+)
 from .sysid_regression import one_step, sysid
 from .trials import CONTROLS, MECHANISMS, Segment, Trial, of_one, runs_from, segments_of, tests_in
 from .wpilog_units import unit_named
@@ -220,7 +227,7 @@ def _one_motion(
     findings += (
         motion_findings(segments, gains, quality["delay"], quality["window"], size) if segments else ()
     )
-    findings += gain_findings(gains, kind, runs)
+    findings += [*poor_fit(quality["r2"]), *gain_findings(gains, kind, runs)]
     known = {name: g.value for name, g in gains.items()}
     if known["kV"] is not None and known["kV"] < 0 <= (gains["kV"].high or -1.0):
         known["kV"] = 0.0  # a current has no back-EMF to overcome: what scatters about 0 is taken as 0

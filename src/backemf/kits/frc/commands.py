@@ -116,6 +116,8 @@ class CharacterizeOptions(Options):
             )
 
 
+WIDEST = 5.0
+"""No wheel or drum of a robot is wider [m]."""
 ORDER = (
     "logs mechanism name control units method median threshold controller max_error max_velocity_error"
     " max_effort period delay settle step loop limit preset map between motor ratio wheel_diameter"
@@ -182,6 +184,16 @@ class CharacterizeWords(CharacterizeOptions):
     )
     force: bool = option(default=False, help="Overwrite what exists.")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("wheel_diameter", "drum_diameter"):
+            size = getattr(self, name)
+            if size is not None and size > WIDEST:
+                raise InvalidValue(
+                    f"--{name.replace('_', '-')} is {size:g} m; expected {WIDEST:g} m at most: a number alone"
+                    f" is metres; did you mean {size:g}mm or {size:g}in?"
+                )
+
     def to_dict(self) -> dict[str, Any]:
         """Every option with its value, by its word."""
         values = super().to_dict()
@@ -202,9 +214,11 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
         raise MissingValue("--motor needs --ratio: rotor turns per output turn")
     if options.wheel_diameter is not None and options.drum_diameter is not None:
         raise InvalidValue("--wheel-diameter and --drum-diameter are both given; expected one of them")
-    o, runs, radius = _roll_runs(*_read_runs(options, terminal), terminal)
+    o, runs, doubts = _read_runs(options, terminal)
+    o, runs, radius = _roll_runs(o, runs, terminal)
     o = with_own_numbers(o, unit_of_gains(o, runs))
     gains = run_characterize(runs, o)
+    gains = replace(gains, findings=(*doubts, *gains.findings))
     back, plant = None, {}
     if o.motor is not None and o.ratio is not None:
         back = physics(gains, o.motor, ratio=o.ratio / (radius or 1.0), n_motors=o.motors)
@@ -214,6 +228,7 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
     def content() -> dict[str, Any]:
         out = gains.to_dict() | ({"constants": source} if source else {})
         out |= {"curves": drawn_tests(gains)} if o.curves else {}
+        out |= {} if radius is None else {"travel_per_turn": 2 * math.pi * radius}
         if back is not None:
             out["physics"] = {unit: getattr(back, unit) for unit in back.units} | {"units": back.units}
             out["physics"] |= {"ratio": o.ratio, "motors": o.motors, "predicted": back.predicted}
@@ -223,6 +238,11 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
 
     def text() -> str:
         told = str(gains) if back is None else f"{gains}\n{_physics(back)}"
+        told += (
+            ""
+            if radius is None
+            else f"\n  a turn of {2e3 * radius:.4g} mm in diameter takes it {2 * math.pi * radius:.4g} m"
+        )
         return f"{told}\n\n{source}" if source else told
 
     findings = [*gains.findings, *(back.findings if back else ())]
@@ -230,11 +250,12 @@ def characterize(options: CharacterizeWords, terminal: Terminal) -> Answer:
     return Answer(content=content, text=text, findings=findings, written=[o.plot], figures=figures, asked=o)
 
 
-def _read_runs(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWords, list[Any]]:
-    """(the options, the runs of one mechanism); a person at a terminal is asked for what no file states."""
+def _read_runs(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWords, list[Any], list[Any]]:
+    """(the options, the runs of one mechanism, findings about the unit that was told); a person at a terminal
+    is asked for what no file states."""
     from .trials import of_one, runs_from
     from .wpilog_runs import mechanism_logs
-    from .wpilog_units import UnitNotStated, unit_named
+    from .wpilog_units import UnitNotStated, doubt_unit, unit_named
 
     known = {"map": o.map, "preset": o.preset, "between": o.between, "mechanism": o.mechanism}
     read = functools.partial(mechanism_logs, *o.logs, **known, progress=terminal.say, name=o.name)
@@ -247,7 +268,9 @@ def _read_runs(o: CharacterizeWords, terminal: Terminal) -> tuple[CharacterizeWo
         o = _ask(terminal, asked, lambda said: replace(o, units=unit_named(said) and said))
         logs = read(units=o.units)
     o = replace(o, name=o.name or _ask_mechanism(logs, terminal), progress=terminal.say)
-    return o, of_one(runs_from(logs, o.control), o.name)
+    runs = of_one(runs_from(logs, o.control), o.name)
+    of_these = [log for log in logs if log.mechanism in {run.mechanism for run in runs}]
+    return o, runs, doubt_unit(of_these, o.units, o.map or (), o.mechanism)
 
 
 def _ask(
@@ -343,6 +366,8 @@ def _constants(gains: Any, o: CharacterizeWords, **plant: Any) -> str:
     loops = {name: {"kP": f.kP, "kD": f.kD} for name, f in gains.feedback.items()}
     units = {name: gain.unit for name, gain in gains.gains.items()}
     note = f"{gains.mechanism}, {gains.control} control, R^2 {gains.r2:.4g}"
+    if gains.r2 < 0:
+        note = f"DO NOT USE: these gains explain less than none would; {note}"
     how = {"mechanism": o.mechanism, "language": o.constants, "season": o.season, "controller": o.controller}
     return constants(values, **how, units=units, feedback=loops, notes=note, **plant)
 

@@ -403,6 +403,14 @@ def gain_findings(
             yield finding("negative_gain", text, remedy, **{name: gain.value})
 
 
+def poor_fit(r2: float) -> Iterator[Finding]:
+    """Gains that leave more of the motion unexplained than no gains would."""
+    if r2 < 0:
+        text = f"R^2 is {r2:.3g}: these gains explain less of the motion than its mean does."
+        remedy = "do not use them; check the unit, which entry is what, and which mechanism this is"
+        yield finding("worse_than_mean", text, remedy, r2=r2)
+
+
 def missing_test(gain: str, mechanism: str, runs: Sequence[Trial]) -> str:
     """The test that would determine a gain, in words."""
     tests = tests_in(runs)

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import MissingValue, UnknownName
+from ...findings import Finding, finding
+from ...logs.log import Log
+from ...logs.mapping import mapping
 from ...logs.recording import MUST_TELL, Channel, Recording
 from .characterization import UNITS
 from .sysid_json import SHORT
@@ -35,6 +38,10 @@ NAMES = {
 }
 """What a mechanism's name says of its kind."""
 _MOTION = ("position", "velocity")
+AS_TOLD = ", as told"
+"""Behind the unit, in the notes of a recording whose file states none."""
+DOUBTFUL = math.log(3.0)
+"""A unit that was told is doubted where what it makes of the numbers is further from the usual than this."""
 FASTEST = 500.0
 """No motor of a robot turns so many times a second: such a number is of a minute."""
 
@@ -98,26 +105,96 @@ def likely_unit(signals: Sequence[OpenSignal], mechanism: str) -> str:
     Returns:
         One of the units of gains.
     """
+    off = _far_off(signals, mechanism)
+    return min(off, key=lambda unit: off[unit])
+
+
+def _far_off(signals: Sequence[OpenSignal], mechanism: str) -> dict[str, float]:
+    """How far what a mechanism reaches is from the usual, as the logarithm of a factor, by unit."""
     kind = mechanism if mechanism != "simple" or not signals else guess_kind(signals[0].mechanism)
     what, usual, units = TYPICAL[kind]
     of = [s for s in signals if s.signal == what] or list(signals)
     reach = max((s.high - s.low if s.signal == "position" else max(-s.low, s.high) for s in of), default=0.0)
     if not reach > 0:
-        return units[0]
+        return dict.fromkeys(units, 0.0)
     counted = any(s.per_minute for s in of)
 
     def off(unit: str) -> float:
         fast = counted or (what == "velocity" and unit == "rotations" and reach > FASTEST)
         return abs(math.log(reach * UNITS[unit][0] / (60.0 if fast else 1.0) / usual))
 
-    return min(units, key=off)
+    return {unit: off(unit) for unit in units}
+
+
+def doubt_unit(logs: Sequence[Log], units: str | None, told: Sequence[str], mechanism: str) -> list[Finding]:
+    """Where a person says a unit which the numbers contradict.
+
+    Args:
+        logs: of one mechanism, as they were read.
+        units: what was answered for all that the files do not state.
+        told: mappings, which may say a unit each.
+        mechanism: its kind; of a simple one whose name says nothing, nothing is usual.
+
+    Returns:
+        One finding, or none.
+    """
+    answered = units is not None and any(AS_TOLD in word for log in logs for word in log.conversions)
+    unit = _unit_in([units or ""] if answered else [o.unit for o in mapping(told) if o.signal in _MOTION])
+    kind = guess_kind(logs[0].mechanism) if mechanism == "simple" and logs else mechanism
+    signals = _signals_in(logs, unit) if kind != "simple" else []
+    likely = _likelier_unit(signals, kind, unit)
+    if not likely:
+        return []
+    low, high = _reach(signals, TYPICAL[kind][0])
+    text = (
+        f"the {TYPICAL[kind][0]} is read as {unit}, as told, and is {low:.3g} to {high:.3g}: what tests of"
+        f" this kind ({kind}) reach suggests {likely}."
+    )
+    remedy = f"if it is in {likely}, say so: {'--units ' + likely if answered else 'in --map'}"
+    return [finding("units_suspect", text, remedy, low=low, high=high)]
+
+
+def _likelier_unit(signals: Sequence[OpenSignal], kind: str, unit: str) -> str:
+    """The unit that would make usual what a mechanism of a kind reaches; empty where the given one does."""
+    off = _far_off(signals, kind) if signals else {unit: 0.0}
+    likely = min(off, key=lambda name: off[name])
+    rolls = "meters" in off and unit not in off  # turns of a wheel, which a diameter makes a way
+    return "" if rolls or unit == likely or off.get(unit, math.inf) < DOUBTFUL else likely
+
+
+def _unit_in(words: Sequence[str]) -> str:
+    """The unit of gains that words such as "deg/s" are of; empty where none is."""
+    shorts = {unit_of(word).partition("/")[0] for word in words if word}
+    return next((name for name, short in SHORT.items() if short in shorts), "")
+
+
+def _reach(signals: Sequence[OpenSignal], what: str) -> tuple[float, float]:
+    """Between what the positions or velocities lie, all together; without such, all signals."""
+    of = [s for s in signals if s.signal == what] or signals
+    return min(s.low for s in of), max(s.high for s in of)
+
+
+def _signals_in(logs: Sequence[Log], unit: str) -> list[OpenSignal]:
+    """Position and velocity of logs in a unit of gains; nothing without one."""
+    size = UNITS[unit][0] if unit else math.nan
+    return [
+        OpenSignal(name, what, log.mechanism, float(s.values.min()) / size, float(s.values.max()) / size)
+        for log in (logs if unit else ())
+        for name, s in log.signals.items()
+        for what in _MOTION
+        if name.startswith(what) and "target" not in name
+    ]
 
 
 def question(signals: Sequence[OpenSignal], mechanism: str) -> str:
     """The one question, with every signal and what its numbers suggest."""
     likely = _likely_units(signals, mechanism)
-    said = (f"{s.entry} is {s.low:.3g} to {s.high:.3g} (likely {likely[s.mechanism]})" for s in signals)
-    return f"no unit is stated of {', '.join(said)}. In which unit are they? ({', '.join(UNITS)})"
+    said = [f"{s.entry} ({s.low:.3g} to {s.high:.3g}, likely {likely[s.mechanism]})" for s in signals]
+    listed, which = (
+        " and ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said),
+        ("is it", "are they"),
+    )
+    return f"the log states no unit for {listed}. In which unit {which[len(said) > 1]}? ({', '.join(UNITS)})"
 
 
 def _likely_units(signals: Sequence[OpenSignal], mechanism: str = "simple") -> dict[str, str]:
@@ -169,7 +246,7 @@ def with_units(runs: Sequence[Recording], units: str | None, mechanism: str) -> 
     )
     per = per or ("min" if swift or _per_minute(runs) else "s")
     spelled = {"position": SHORT[name], "velocity": f"{SHORT[name]}/{per}"}
-    note = f"in {name}{' and velocity per minute' if per == 'min' else ''}, as told"
+    note = f"in {name}{' and velocity per minute' if per == 'min' else ''}{AS_TOLD}"
 
     def with_unit(c: Channel) -> Channel:
         return replace(c, unit=spelled[c.signal]) if c.unit == MUST_TELL and c.signal in spelled else c

@@ -203,7 +203,7 @@ function tests(recordings) {
 
 function result(answer, use) {
   const short = answer.gains.kV?.unit?.match(/\((\w+)\/s\)/)?.[1] ?? "rad";
-  const facts = [["R² on stretches held out", answer.r2, ""], ["RMSE of velocity", answer.velocity_error, `${short}/s`], ["timescale", answer.timescale, "s"], ["delay", answer.delay, "s"]]
+  const facts = [["R² on stretches held out", answer.r2, ""], ["RMSE of velocity", answer.velocity_error, `${short}/s`], ["timescale", answer.timescale, "s"], ["delay", answer.delay, "s"], ["a turn takes it", answer.travel_per_turn, "m"]]
     .filter(([, value]) => Number.isFinite(value)).map(([name, value, u]) => h("span", {class: "chip"}, `${name} ${number(value)} ${u}`.trim()));
   const physics = answer.physics ? Object.entries(answer.physics.units).filter(([name]) => answer.physics[name] !== null && answer.physics[name] !== undefined) : [];
   const linear = answer.physics?.units?.inertia === "kg", usual = answer.physics?.plausible;

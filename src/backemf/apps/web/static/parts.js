@@ -7,7 +7,7 @@ import {fill, fresh, h, number, say, size, typeset, unit, words} from "./dom.js"
 /** A sentence where the person is looking. */
 export function trouble(error) {
   const remedy = error.remedy ? ` ${sentence(inApp(error.remedy))}` : "";
-  return h("div", {class: "trouble", role: "alert"}, h("strong", {}, sentence(error.message ?? error.error ?? String(error))), remedy);
+  return h("div", {class: "trouble", role: "alert"}, h("strong", {}, sentence(inApp(error.message ?? error.error ?? String(error)))), remedy);
 }
 
 export function sentence(text) {
@@ -44,7 +44,7 @@ const CONTROLS = {
 
 /** What a shell would be told, said of the controls that are here. */
 export function inApp(text) {
-  return String(text ?? "").replace(/ ?\(in Python[,:] (?:[^()]|\([^()]*\))*\)/g, "").replace(/ ?\(`backemf (?!check|fit|report|export)[^`]*`\)/g, "")
+  return String(text ?? "").replace(/(?:[;,.] ?|^)`?backemf [^`;]*`? (?:lists all|shows what it expects)[^;.]*/g, "").replace(/ ?\(in Python[,:] (?:[^()]|\([^()]*\))*\)/g, "").replace(/ ?\(`backemf (?!check|fit|report|export)[^`]*`\)/g, "")
     .replace(/(?:--map )?"?([\w.]+)=("[^"]+"|[\w./]+)\[([^\]]+)\](?:,-?[\d.]+)?"?/g, (_, signal, column, own) => `“${column.replace(/"/g, "")}” is ${signal.replace(/_/g, " ")} in ${own} (in the table of columns)`)
     .replace(/(--[a-z-]+ [\d.]+) --/g, "$1 and --").replace(/`?(--friction ladder|backemf (?:check|fit|report|export)|--[a-z][a-z-]*)`?/g, (whole, word) => CONTROLS[word] ?? (word.startsWith("--") ? `“${sentence(word.slice(2).replace(/-/g, " ")).replace(/\.$/, "")}”` : whole));
 }
