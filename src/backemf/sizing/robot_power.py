@@ -290,7 +290,7 @@ class _Columns:
     ):
         rows = [numbers_of(a) for a in actuators]
         names = ("resistance", "torque_constant", "back_emf_constant", "rotor_inertia", "viscous", "friction")
-        names = (*names, "ratio", "efficiency", "alpha", "reference", "max_temperature")
+        names = (*names, "iron_loss", "ratio", "efficiency", "alpha", "reference", "max_temperature")
         self.n = {name: np.array([row.get(name, math.nan) for row in rows], float) for name in names}
         self.n["rotor_inertia"] = np.nan_to_num(self.n["rotor_inertia"])
         self.load, self.voltage, self.limit = load, voltage, limit

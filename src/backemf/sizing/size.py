@@ -177,7 +177,7 @@ def _free_gears(task: Task, motors: Sequence[MotorPart], eta: float, bus: float)
         if n["ratio"] != 1.0:
             continue
         J = 0.0 if math.isnan(n["rotor_inertia"]) else n["rotor_inertia"]
-        cool = best_ratio(task.moments, J, n["viscous"], n["friction"], eta)
+        cool = best_ratio(task.moments, J, n["viscous"], n["friction"], eta, n["iron_loss"])
         fast = bus / (n["back_emf_constant"] * task.top_speed) if task.top_speed > 0.0 else math.inf
         for N in sorted(
             {float(f"{share * x:.3g}") for x in (cool, fast) if math.isfinite(x) for share in SHARES}

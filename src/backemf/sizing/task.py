@@ -18,7 +18,7 @@ from ..logs.log import Log
 from ..logs.read import read
 from ..logs.robot import Robot
 from ..physics.bench import Bench, Recorded
-from ..physics.duty import JointSamples, moment_terms
+from ..physics.duty import JointSamples, LightBraking, moment_terms
 from ..signal.words import si, words
 
 GAP = 2.5
@@ -51,7 +51,7 @@ class Stretches(NamedTuple):
     lengths: np.ndarray
     """[s]"""
     moments: np.ndarray
-    """(18, stretches)."""
+    """(30, stretches)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +127,13 @@ class Task:
 
     @functools.cached_property
     def moments(self) -> np.ndarray:
-        """18 numbers that are all of it for mean squares."""
+        """30 numbers that are all of it for mean squares."""
         return self.terms.sum(axis=0)
+
+    @functools.cached_property
+    def light_braking(self) -> LightBraking:
+        """Where the load pushes by little."""
+        return LightBraking.of(self.samples, self.terms)
 
     @property
     def top_speed(self) -> float:
