@@ -316,6 +316,7 @@ def test_a_clone_of_mgdb(tmp_path):
     folder = write_mgdb(tmp_path / "MGDB")
     sizing = be.size(be.Task.of_bench(*PICK), bus=24.0, parts=[str(folder)], only_parts=True, verify=1)
     assert [(c.motor, c.gearhead) for c in sizing.choices] == [("m1", "g10")]
+    assert sizing.best.actuator().motor.inductance == 8e-5
     assert set(sizing.not_judged["g20"]) == {"efficiency", "inertia"}
     assert "rows_left_out" in {f.code for f in sizing.findings}
 
@@ -346,6 +347,23 @@ def test_tables_of_tasks(tmp_path, text, said):
     assert task.period == pytest.approx(1.0)
     assert task.rms_torque == pytest.approx(0.5 / math.sqrt(2.0), rel=2e-2)
     assert be.size(task, bus=24.0, verify=1).choices
+
+
+@pytest.mark.parametrize(
+    ("jitter", "every", "said"), [(0.0, 0, 0), (0.1, 0, 0), (0.3, 0, 0), (0.0, 97, 8), (0.3, 97, 8)]
+)
+def test_positions_at_uneven_times_move_as_they_did(tmp_path, jitter, every, said):
+    """sin(pi t) at 200 Hz: 3.14 rad/s and 9.87 rad/s^2, whatever the clock, and without some samples."""
+    rng, path = np.random.default_rng(0), tmp_path / "task.csv"
+    t = 0.005 * (np.arange(800) + rng.uniform(-jitter, jitter, 800))
+    t = np.delete(t, np.arange(every, 800, every)) if every else t
+    rows = [f"{x:.6f},{math.sin(math.pi * x):.6f},{2 * math.sin(math.pi * x):.6f}" for x in t]
+    path.write_text("time [s],position [rad],torque [N m]\n" + "\n".join(rows))
+    task = be.Task.read(path)
+    assert task.top_speed == pytest.approx(math.pi, rel=5e-3)  # cubics over a tenth of a second
+    assert np.abs(task.acceleration).max() == pytest.approx(math.pi**2, rel=0.1)
+    found = [f for f in task.findings if f.code == "samples_missing"]
+    assert [f.text.split()[2] for f in found] == [str(said)] * bool(said)
 
 
 def test_in_the_shell(tmp_path, gears):

@@ -332,7 +332,7 @@ def _fit_errors(fit: Fit) -> dict[str, float]:
     return {name: error for name, error in found.items() if error is not None}
 
 
-def plain_motor(numbers: Mapping[str, float], heat: Heat | None) -> Actuator:
+def plain_motor(numbers: Mapping[str, float], heat: Heat | None, inductance: float | None) -> Actuator:
     """An actuator of columns alone, as of a row of a large table."""
     from ..physics.friction import Coulomb
 
@@ -340,6 +340,7 @@ def plain_motor(numbers: Mapping[str, float], heat: Heat | None) -> Actuator:
         resistance=numbers["resistance"],
         torque_constant=numbers["torque_constant"],
         rotor_inertia=numbers["rotor_inertia"],
+        inductance=inductance,
         thermal=heat,
     )
     return Actuator(motor=motor, friction=Coulomb(coulomb=numbers["friction"], viscous=numbers["viscous"]))

@@ -95,7 +95,7 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
         findings=(),
         cloud=_cloud(screened.feasible),
     )
-    return replace(sizing, findings=(*findings, *_verdict_findings(sizing, options)))
+    return replace(sizing, findings=(*asked.findings, *findings, *_verdict_findings(sizing, options)))
 
 
 size = takes(SizeOptions)(run_size)

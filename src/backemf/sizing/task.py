@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
+from ..findings import Finding, finding
 from ..logs.benches import bench_and_robot
 from ..logs.log import Log
 from ..logs.read import read
@@ -25,6 +26,10 @@ GAP = 2.5
 """Steps from which on two samples are not neighbours."""
 CELL = 1.5
 """The same where the other channel has a sample between them."""
+MISSED = 1.7
+"""Steps from which on a sample is missing: a clock that is off by 30 % of a step reaches 1.6."""
+FEW = 9
+"""Samples that are a sketch: they may be as uneven as they like, and are not smoothed."""
 STEP = 1e-3
 """Between samples of a move in words [s]; a long one has longer steps."""
 MOST_SAMPLES = 20_000
@@ -67,6 +72,7 @@ class Task:
     """On the load, the joint's own motor and gears apart [N m]."""
     bench: Bench | None = None
     """What it carries, where that is known."""
+    findings: tuple[Finding, ...] = ()
 
     @staticmethod
     def read(path: Path | str) -> Task:
@@ -253,7 +259,22 @@ def task_of_log(log: Log) -> Task:
         q = np.cumsum(steps)
     else:
         q, w, a = _smooth(t, motion.values)
-    return Task(name=log.name, time=t - t[0], position=q, velocity=w, acceleration=a, torque=T)
+    found = tuple(_missing_samples(log.name, t))
+    return Task(
+        name=log.name, time=t - t[0], position=q, velocity=w, acceleration=a, torque=T, findings=found
+    )
+
+
+def _missing_samples(name: str, t: np.ndarray) -> Iterator[Finding]:
+    """Steps that are so long that a sample is missing, though no more."""
+    step = np.diff(t)
+    late = np.flatnonzero(step > MISSED * float(np.median(step)))
+    if len(late) and len(t) > FEW:
+        text = (
+            f"{name} lacks {len(late)} of its samples, the first after {t[late[0]] - t[0]:.4g} s; the motion"
+            " is taken to go on smoothly there."
+        )
+        yield finding("samples_missing", text, "record or fill them, if the joint did something else there")
 
 
 def _checked_clock(name: str, t: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -279,7 +300,7 @@ def _smooth(t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     from ..logs.log import noise_of
     from ..mujoco.robot.robot_motion import smooth, window_of
 
-    if len(q) < 9:
+    if len(q) < FEW:
         w = np.gradient(q, t)
         return q, w, np.gradient(w, t)
     rows = q[:, None]
@@ -443,7 +464,8 @@ def task_of_robot(robot: Any, log: Any, joint: str, friction: Any = None) -> Tas
         T = T + law.drag(w) + law.moving * np.sign(np.where(np.abs(w) < 1e-2, 0.0, w))
     name = f"{joint} of {owner.name} in {Path(recording.name).name}"
     q, a = motion.position[:, j], motion.acceleration[:, j]
-    return Task(name=name, time=t, position=q, velocity=w, acceleration=a, torque=T)
+    found = tuple(_missing_samples(recording.name, t))
+    return Task(name=name, time=t, position=q, velocity=w, acceleration=a, torque=T, findings=found)
 
 
 def robot_and_recording(robot: Any, log: Any) -> tuple[Robot, Log]:
