@@ -258,6 +258,12 @@ def test_millions_of_combinations():
         ("ratio\n5\n", "line of titles with 'name'"),
         ("name,voltage,resistance [ohm]\nM,24 V\n", "2 cells where the titles are 3"),
         ("name,resistance [ohm]\nM,2\n", "needs name and voltage"),
+        (
+            GEARS.replace("22.5,15,8000,260", "5,15,8000,260"),
+            "is 5 N m; expected at least its continuous_torque",
+        ),
+        (GEARS.replace("GP b", "GP a"), "two gearheads are called GP a"),
+        ("name,ratio,price\nA,5,2 EUR\nB,6,3 USD\n", "a price in USD and others are in EUR"),
     ],
 )
 def test_tables_of_parts_that_are_wrong(tmp_path, text, said):
@@ -292,6 +298,23 @@ def test_a_row_is_read_as_a_sheet(tmp_path):
     assert one.numbers["friction"] == pytest.approx(0.03 * 0.137, rel=1e-2)
     assert one.numbers["speed_limit"] == pytest.approx(9000 * math.pi / 30)
     assert one.numbers["price"] == 310.0
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("spell", [str, str.title])
+def test_tables_as_people_write_them(tmp_path, mark, spell):
+    """Titles in capitals, other marks and decimal commas, a type of motor, a price in a currency."""
+    titles = ["name", "type", "ratio", "voltage", "resistance [ohm]", "mass [g]", "price [EUR]"]
+    rows = [["G", "planetary", "4.8", "", "", "190", "85.5"], ["M", "bldc", "", "24 V", "0.3", "480", "310"]]
+    text = "\n".join(mark.join(cells) for cells in ([*map(spell, titles)], *rows))
+    text = text.replace("Eur]", "EUR]").replace("[Ohm]", "[ohm]").replace("[G]", "[g]")
+    path, table = tmp_path / "parts.csv", PartsTable()
+    path.write_text(text if mark == "," else text.replace("4.8", "4,8").replace("85.5", "85,5"))
+    table.read(path)
+    (gear,) = table.gearheads
+    assert (gear.ratio, gear.mass, gear.price, gear.currency) == (4.8, 0.19, 85.5, "EUR")
+    assert table.prices == {"M": (310.0, "EUR")}
+    assert table.sheets["M"].motor == "brushless"
 
 
 def write_mgdb(folder: Path) -> Path:

@@ -87,6 +87,11 @@ class Choice:
             if self.errors[name] > 0 and math.isfinite(use)
         }
 
+    @property
+    def currency(self) -> str:
+        """Of its price, as it was given."""
+        return self.part.currency or ("" if self.gears is None else self.gears.currency)
+
     def cell(self, name: str, open_: str = "?") -> str:
         """One of its numbers as a table has it."""
         value = self.numbers[name]
@@ -101,6 +106,7 @@ class Choice:
         check = None if self.check is None else {**self.check._asdict(), "agrees": self.check.agrees}
         return {
             **{"motor": self.motor, "gearhead": self.gearhead or None, **self.numbers},
+            **({"currency": self.currency} if self.currency else {}),
             **{"uses": dict(self.uses), "errors": dict(self.errors), "exceeded": self.chances},
             **{"binding": self.binding, "simulated": check, "source": self.part.source},
         }
@@ -240,7 +246,8 @@ def choice_table(choices: Sequence[Choice]) -> str:
 
 def _cells(choices: Sequence[Choice], used: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Titles and rows; without the columns of gearheads and prices where there are none."""
-    head = ["motor", "gearhead", "N", "kg", "loss", "W", "price", *(HEADS[k] for k in used)]
+    price = next((f"price {c.currency}" for c in choices if c.currency), "price")
+    head = ["motor", "gearhead", "N", "kg", "loss", "W", price, *(HEADS[k] for k in used)]
     rows = [
         [c.motor, c.gearhead or "-", *map(c.cell, NUMBERS), *(percent(c, LIMITS[k]) for k in used)]
         for c in choices

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..datasheets import parts as catalogue
 from ..datasheets.datasheet import Datasheet
-from ..datasheets.gearhead import LIMITED, Gearhead, PartsTable
+from ..datasheets.gearhead import LIMITED, Gearhead, PartsTable, Price
 from ..datasheets.suggest import largest_current, lasting_current
 from ..errors import BackemfError, InvalidValue
 from ..physics.actuator import Actuator
@@ -56,6 +56,8 @@ class MotorPart:
     """The actuator itself, its friction at its output."""
     voltage: float = math.nan
     source: str = ""
+    currency: str = ""
+    """Of its price."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def _heat_gap(numbers: Mapping[str, float]) -> list[str]:
 
 
 def of_sheet(
-    name: str, sheet: Datasheet, price: float | None = None, speed: float | None = None
+    name: str, sheet: Datasheet, price: Price | None = None, speed: float | None = None
 ) -> MotorPart:
     """A datasheet as a part that may be chosen.
 
@@ -221,7 +223,8 @@ def of_sheet(
     actuator = sheet.actuator()
     numbers, c = numbers_of(actuator), solved.constants
     lasting, most, mass = lasting_current(sheet, solved), largest_current(sheet, solved), sheet.value("mass")
-    optional = {"continuous_current": lasting, "mass": mass, "price": price, "speed_limit": speed}
+    optional = {"continuous_current": lasting, "mass": mass, "speed_limit": speed}
+    optional["price"] = None if price is None else price.amount
     optional["peak_current"] = most if math.isfinite(most) else None
     numbers |= {n: v for n, v in optional.items() if v is not None}
     symbols = dict(zip(UNCERTAIN, ("R", "K", "J", "tau_c", "eta"), strict=True))
@@ -240,6 +243,7 @@ def of_sheet(
         make=lambda: actuator,
         voltage=sheet.voltage,
         source=sheet.source,
+        currency="" if price is None else price.currency,
     )
 
 

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..datasheets.gearhead import Gearhead
 from ..physics.thermal import Thermal
@@ -124,7 +125,7 @@ def _motor(row: Mapping[str, str]) -> MotorPart:
 def _gearhead(row: Mapping[str, str], fits: tuple[str, ...]) -> Gearhead:
     columns = {"efficiency": "efficiency", "inertia": "inertia", "mass": "mass"}
     columns |= {"peak_torque": "max_int_torque", "continuous_torque": "max_cont_torque"}
-    values = {name: _number(row, column) for name, column in columns.items()}
+    values: dict[str, Any] = {name: _number(row, column) for name, column in columns.items()}
     return Gearhead(
         name=row["key"],
         maker=row.get("manufacturer", ""),

@@ -69,7 +69,7 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
     last, whole = slice(-1 - len(task.time), -1), slice(-len(task.time), None)
     closed = judge.cycle_temperature(m, r, np.array([choice.numbers["temperature"]]), n)
     simulated = float(np.max(run.winding_temperature[last])) if thermal is not None else math.nan
-    now = {
+    now: Any = {
         name: 0.5 * (x[1:] + x[:-1])[whole] for name, x in run.signals.items() if name in run.actuator.states
     }
     seen = signals(run.actuator, now, {name: run.signals[name][last] for name in run.actuator.drive.targets})
