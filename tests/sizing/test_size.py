@@ -16,6 +16,7 @@ from backemf.figure import Table
 from backemf.sizing import components
 from backemf.sizing.choice import Choice
 from backemf.sizing.judge import LIMITS, Judge
+from backemf.sizing.robot_power import RobotMotionLoad, run_on_supply
 from backemf.sizing.sizing_page import page_of
 from backemf.sizing.verification import simulate_choice
 
@@ -416,12 +417,9 @@ def test_in_the_shell(tmp_path, gears):
             shell(*wrong)
 
 
-def test_a_robots_joint_and_its_battery(tmp_path):
-    """A pendulum of MuJoCo that swings freely: its joint needs no torque, and on a battery draws almost
-    nothing."""
+def write_swing(tmp_path: Path) -> tuple[Path, Path]:
+    """A pendulum of MuJoCo that swings freely, and its recording."""
     import mujoco
-
-    from backemf.apps.cli.size_command import power
 
     xml = tmp_path / "swing.xml"
     xml.write_text(
@@ -438,6 +436,57 @@ def test_a_robots_joint_and_its_battery(tmp_path):
         mujoco.mj_step(model, data)
     log = tmp_path / "swing.csv"
     log.write_text("\n".join(rows))
+    return xml, log
+
+
+def test_power_takes_fits_actuators_and_their_files_alike(tmp_path):
+    xml, log = write_swing(tmp_path)
+    battery = be.Supply(voltage=24.0, resistance=0.1)
+    actuator = be.Actuator.read("ak80-9")
+    file = str(actuator.write(tmp_path / "joint.json") or tmp_path / "joint.json")
+    told = [
+        be.power(xml, log, battery=battery, **given)
+        for given in ({"part": "ak80-9"}, {"part": file}, {"fit": file}, {"fit": actuator})
+    ]
+    assert [one.energy for one in told] == [told[0].energy] * 4
+    fit = known_fit(None, [], [])
+    with pytest.raises(be.BackemfError, match="no joint of swing has an actuator"):  # a fit of other joints
+        be.power(xml, log, battery=battery, fit=fit)
+    with pytest.raises(be.BackemfError, match="fit is 3; expected a fit, an actuator"):
+        be.power(xml, log, battery=battery, fit=3)
+    with pytest.raises(be.BackemfError, match="is a fit of a robot"):
+        be.power(xml, log, battery=battery, part=str(fit.write(tmp_path / "arm.json")))
+
+
+def test_what_flows_is_compared_with_what_a_part_stands_for_ever(tmp_path):
+    """An RE 40 alone, printed at 5.77 A, moves an arm that takes 30 A: by hand, m g l sin(q) over K."""
+    t = np.arange(0.0, 1.0, 0.005)
+    still = np.zeros((len(t), 1))
+    K = be.Actuator.read("maxon-re-40-24v").motor.torque_constant
+    load = RobotMotionLoad(t, still, still, still + 30.0 * K)
+    for assumed in ((), ("arm",)):
+        actuator = {"arm": be.Actuator.read("maxon-re-40-24v")}
+        run = run_on_supply(
+            "one", actuator, load, be.Supply(voltage=24.0), lasting={"arm": 5.77}, assumed=assumed
+        )
+        found = {f.code: f.text for f in run.findings}
+        assert f"{100 * 30 / 5.77:.0f} %" in found["lasting_current_exceeded"]
+        assert f"{100 * 30 / 5.77:.0f}" in run.cells()[1][0]
+        assert ("friction_unknown" in found) == bool(assumed)
+        assert ("friction" in run.not_judged.get("arm", ())) == bool(assumed)
+    xml, log = write_swing(tmp_path)
+    said = be.power(xml, log, part="go-m8010-6", battery=be.Supply(voltage=24.0))
+    assert [f.code for f in said.findings] == ["friction_unknown"]  # its sheet takes another part's
+    assert "nobody can say" in str(said)
+
+
+def test_a_robots_joint_and_its_battery(tmp_path):
+    """A pendulum of MuJoCo that swings freely: its joint needs no torque, and on a battery draws almost
+    nothing."""
+
+    from backemf.apps.cli.size_command import power
+
+    xml, log = write_swing(tmp_path)
     task = be.Task.of_robot(str(xml), str(log), "hinge")
     weight = 9.81 * 0.15
     assert task.rms_torque < 0.01 * weight  # smoothed twice-differenced positions

@@ -378,7 +378,7 @@ def test_what_nobody_prints_is_said_to_be_missing():
         swinging(2, amplitude=0.1, torque=0.1),
         be.Supply(voltage=12.0),
     )
-    assert run.not_judged == {"a": ("rotor inertia", "thermal resistance")}
+    assert run.not_judged == {"a": ("rotor inertia", "lasting current", "thermal resistance")}
     assert "a prints no rotor inertia, thermal resistance" in str(run)
     assert run.to_dict()["not_judged"] == [{"part": "a", "missing": ["rotor inertia", "thermal resistance"]}]
 

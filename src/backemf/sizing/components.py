@@ -318,12 +318,19 @@ def read_parts(paths: Sequence[Path | str]) -> tuple[list[MotorPart], list[Gearh
     return motors, [*gears, *table.gearheads], notes
 
 
+def read_stored(path: Path | str) -> Fit | Actuator:
+    """What a JSON holds: a fit, or an actuator."""
+    try:
+        return Fit.read(path)
+    except BackemfError:
+        return Actuator.read(path)
+
+
 def _of_file(path: Path) -> list[MotorPart]:
     """A stored fit with its errors, each joint of a robot's as NAME/JOINT; or a stored actuator."""
-    try:
-        fit = Fit.read(path)
-    except BackemfError:
-        return [of_actuator(path.stem, Actuator.read(path))]
+    match fit := read_stored(path):
+        case Actuator():
+            return [of_actuator(path.stem, fit)]
     fits = {f"{path.stem}/{joint}": one for joint, one in fit.joints.items()} or {path.stem: fit}
     return [of_actuator(name, one.actuator, errors=_fit_errors(one)) for name, one in fits.items()]
 

@@ -72,10 +72,12 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
     now: Any = {
         name: 0.5 * (x[1:] + x[:-1])[whole] for name, x in run.signals.items() if name in run.actuator.states
     }
-    seen = signals(run.actuator, now, {name: run.signals[name][last] for name in run.actuator.drive.targets})
+    seen: Any = signals(
+        run.actuator, now, {name: run.signals[name][last] for name in run.actuator.drive.targets}
+    )
     i, motor, gearbox = seen["current"], actuator.motor, actuator.gearbox
     current = math.sqrt(float(np.sum(task.samples.weight * i**2))) * gearbox.n_motors
-    T = now.get("winding_temperature")
+    T: Any = now.get("winding_temperature")
     settled = motor.resistance_at(T) * i + motor.back_emf_at(T) * gearbox.rotor_speed(now["velocity"])
     off = run.position[last] - run.position_target[last] + _lead(task)
     counts = slice(0 if task.closes else np.searchsorted(task.time - task.time[0], SETTLED), None)
