@@ -188,6 +188,18 @@ def test_nothing_feasible_names_the_nearest():
     assert "needs" in sizing.near_miss()
 
 
+def test_a_drive_that_moves_only_itself_has_a_task(tmp_path):
+    """Bare and without a load, an RE 40 takes its no-load current."""
+    path = tmp_path / "own.csv"
+    path.write_text("time [s],velocity [rad/s],torque [N m]\n0,90,0\n1,90,0\n2,90,0\n3,90,0\n")
+    sizing = be.size(path, bus=24.0, motor="maxon-re-40-24v", verify=1)
+    assert [f.code for f in sizing.findings] == ["not_recorded"]
+    part, check = sizing.best.part, sizing.best.check
+    drag = part.numbers["friction"] + 90.0 * part.numbers["viscous"]
+    assert check is not None
+    assert check.current_rms == pytest.approx((drag / part.numbers["torque_constant"],) * 2, rel=1e-3)
+
+
 def test_a_wheel_and_a_hold_are_tasks_too():
     held = be.size(be.Task.of_bench("pendulum mass=0.5kg length=0.2m", "hold at=90deg"), bus=24.0, verify=1)
     assert held.task.rms_torque == pytest.approx(0.5 * 9.80665 * 0.2, rel=1e-12)
@@ -358,6 +370,7 @@ CLEAN = "time [s],velocity [rad/s],torque [N m]\n" + "".join(
         ("".join(CLEAN.splitlines(True)[:40] + CLEAN.splitlines(True)[60:]), "has a gap at 0.38 s"),
         (CLEAN.replace("velocity [rad/s]", "current [A]"), "neither velocity nor position"),
         (CLEAN.replace("torque [N m]", "voltage [V]"), "has no torque"),
+        ("time [s],velocity [rad/s],torque [N m]\n0,0,0\n1,0,0\n2,0,0\n", "nothing but 0 for its torque"),
     ],
 )
 def test_tables_of_tasks(tmp_path, text, said):
@@ -490,6 +503,9 @@ def test_a_robots_joint_and_its_battery(tmp_path):
     task = be.Task.of_robot(str(xml), str(log), "hinge")
     weight = 9.81 * 0.15
     assert task.rms_torque < 0.01 * weight  # smoothed twice-differenced positions
+    assert [f.code for f in task.findings] == ["friction_unknown"]
+    rubs = be.Task.of_robot(str(xml), str(log), "hinge", friction=be.Actuator.read("mini-cheetah"))
+    assert not rubs.findings
     shell = runner(power)
     words = [xml, log, "--part", "mini-cheetah", "--battery", "voc=24V r=0.1ohm capacity=1Ah"]
     told = json.loads(shell(*words, "--json"))
