@@ -179,6 +179,25 @@ def test_hot_surroundings_and_a_low_bus_leave_less():
         _ = warm.best
 
 
+def test_what_is_said_of_the_nearest_is_a_sentence(gears):
+    """Surroundings warmer than any winding rule all out; a runaway has no temperature."""
+    task = be.Task.of_bench(*PICK)
+    for how, said in (
+        ({"ambient": 200.0}, "the surroundings are warmer than it stands"),
+        ({"max_mass": 1e-3}, "% of the mass that is allowed"),
+        ({"motor": "maxon-re-25*"}, "warm up without end"),
+    ):
+        sizing = be.size(task, bus=24.0, verify=0, **how)
+        assert sizing.n_feasible == 0
+        assert said in sizing.near_miss()
+        assert "inf" not in sizing.near_miss()
+    warm = be.size(task, bus=24.0, verify=0, ambient=60.0)
+    assert "warm_surroundings" in {f.code for f in warm.findings}
+    own = {"bus": 24.0, "verify": 0, "parts": [str(gears)], "motor": "maxon-re-40*"}
+    (said,) = [f.text for f in be.size(task, **own).findings if f.code == "gears_not_whole"]
+    assert "limit of 22.5 N m" in said
+
+
 def test_nothing_feasible_names_the_nearest():
     sizing = be.size(
         be.Task.of_bench("pendulum mass=15kg length=0.8m", "sine amplitude=60deg period=1s"), bus=24.0

@@ -31,7 +31,8 @@ CHUNK = 100_000
 ROOM = 2_000_000
 """Numbers of one table of peaks or stretches."""
 HOTTEST = 155.0
-"""Winding that a voltage is counted at where nobody says how warm it may be [degC]."""
+"""Where nobody says how warm a winding may be: what its voltage is counted at, and beyond which surroundings
+rule it out [degC]."""
 PRINTED_AT = 25.0
 """Surroundings for which makers print what may flow for ever [degC]."""
 MOST_NEAR = 500
@@ -212,8 +213,10 @@ class Judge:
         return uses, {"square": square, "mean temperature": T}
 
     def _warm_share(self, T: np.ndarray, motors: Rows) -> np.ndarray:
-        """Share of the rise that windings stand; infinite where the surroundings are as warm already."""
-        rise = motors["max_temperature"] - self.ambient
+        """Share of the rise that windings stand; infinite where the surroundings are as warm already, or so
+        warm that none stands it."""
+        most = motors["max_temperature"]
+        rise = np.where(np.isnan(most) & (self.ambient >= HOTTEST), 0.0, most - self.ambient)
         return np.where(rise <= 0.0, np.inf, (T - self.ambient) / np.where(rise <= 0.0, 1.0, rise))
 
     def _heat(self, motors: Rows) -> CycleHeat:
