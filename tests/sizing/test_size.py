@@ -238,37 +238,10 @@ def test_neglect_says_what_it_left_out():
 
 def test_millions_of_combinations():
     """A million at a time in a fifth of what is allowed for 2.6 million; memory does not grow with them."""
+    import importlib
     import time
 
-    rng, n, k = np.random.default_rng(0), 700, 1500
-    size = np.exp(rng.uniform(-7.0, 0.0, n))
-    K = 0.05 * size**0.3
-    values = dict.fromkeys(components.MOTOR_COLUMNS, np.full(n, np.nan))
-    values |= {"resistance": 10 * K * K / size, "torque_constant": K, "back_emf_constant": K}
-    values |= {
-        "rotor_inertia": 1e-5 * size**1.5,
-        "viscous": 0 * K,
-        "friction": 0.005 * size,
-        "iron_loss": 0 * K,
-    }
-    values |= {"ratio": 0 * K + 1, "efficiency": 0 * K + 1, "continuous_current": 5 * size**0.5}
-    values |= {
-        "R_1": 0 * K + 3,
-        "R_2": 10 / size**0.5,
-        "C_1": 20 * size,
-        "C_2": 200 * size,
-        "mass": 0.5 * size,
-    }
-    values |= {"alpha": 0 * K + 0.00393, "reference": 0 * K + 25, "max_temperature": 0 * K + 125.0}
-    motors = components.PartColumns([str(j) for j in range(n)], values, {}, [()] * n)
-    g = np.exp(rng.uniform(-7.0, 0.0, k))
-    gears = {"ratio": rng.uniform(3, 300, k), "efficiency": rng.uniform(0.6, 0.95, k), "inertia": 1e-6 * g}
-    gears |= {"peak_torque": 40 * g, "continuous_torque": 20 * g, "input_speed": 800 + 0 * g, "mass": 0.8 * g}
-    heads = components.PartColumns(
-        [str(j) for j in range(k)], {**gears, "price": np.nan * g, "wears": 0 * g}, {}, [()] * k
-    )
-    judge = Judge(be.Task.of_bench(*PICK), motors, heads, 24.0, 25.0)
-    m, h = np.repeat(np.arange(n, dtype=np.int32), k), np.tile(np.arange(k, dtype=np.int32), n)
+    judge, m, h = importlib.import_module("benchmarks.sizing").drawn_judge(700, 1500)
     begun = time.process_time()
     found = judge.screen(m, h)
     assert time.process_time() - begun < 2.0 * len(m) / 2.6e6 + 0.5  # CPU seconds
