@@ -121,6 +121,9 @@ class Price(NamedTuple):
     currency: str
 
 
+UNKNOWN_PRICE = Price(math.nan, "")
+
+
 def read_price(text: str, where: str) -> Price:
     """ "200 EUR", "$200" or "200" -> 200 and the word."""
     match = re.search(r"[-+]?\d[\d.,]*", text)
@@ -196,13 +199,16 @@ class PartsTable:
             if mark != ",":  # then a comma may be a decimal one
                 cells = [re.sub(r"^\s*([-+]?\d+),(\d+)", r"\1.\2", cell) for cell in cells]
             given = {n: _cell(c, unit) for (n, unit), c in zip(columns, cells, strict=True) if c.strip()}
-            where = f"{path.name}, line {k}"
-            given |= {"kind": sort} if (sort := given.pop("type", "")) and "kind" not in given else {}
-            sort = given.get("kind", "").lower()
-            if sort in GEARED or (RATIOS & titles and not {"voltage", "resistance"} & {*given}):
-                self._add_gearhead(gearhead_of(given, where))
-            else:
-                self._add_motor(given, where)
+            self._add_row(given, f"{path.name}, line {k}", bool(RATIOS & titles))
+
+    def _add_row(self, given: dict[str, str], where: str, with_ratios: bool) -> None:
+        """A gearhead or a motor; what has a ratio and no winding is a gearhead."""
+        given |= {"kind": sort} if (sort := given.pop("type", "")) and "kind" not in given else {}
+        wound = {"voltage", "resistance"} & {*given}
+        if given.get("kind", "").lower() in GEARED or (with_ratios and not wound):
+            self._add_gearhead(gearhead_of(given, where))
+        else:
+            self._add_motor(given, where)
 
     def _add_motor(self, given: dict[str, str], where: str) -> None:
         """A row as a sheet of its own, read as sheets are."""

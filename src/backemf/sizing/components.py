@@ -13,7 +13,7 @@ import numpy as np
 
 from ..datasheets import parts as catalogue
 from ..datasheets.datasheet import Datasheet
-from ..datasheets.gearhead import LIMITED, Gearhead, PartsTable, Price
+from ..datasheets.gearhead import LIMITED, UNKNOWN_PRICE, Gearhead, PartsTable, Price
 from ..datasheets.suggest import largest_current, lasting_current
 from ..errors import BackemfError, InvalidValue
 from ..physics.actuator import Actuator
@@ -206,7 +206,7 @@ def _heat_gap(numbers: Mapping[str, float]) -> list[str]:
 
 
 def of_sheet(
-    name: str, sheet: Datasheet, price: Price | None = None, speed: float | None = None
+    name: str, sheet: Datasheet, price: Price = UNKNOWN_PRICE, speed: float | None = None
 ) -> MotorPart:
     """A datasheet as a part that may be chosen.
 
@@ -223,8 +223,7 @@ def of_sheet(
     actuator = sheet.actuator()
     numbers, c = numbers_of(actuator), solved.constants
     lasting, most, mass = lasting_current(sheet, solved), largest_current(sheet, solved), sheet.value("mass")
-    optional = {"continuous_current": lasting, "mass": mass, "speed_limit": speed}
-    optional["price"] = None if price is None else price.amount
+    optional = {"continuous_current": lasting, "mass": mass, "speed_limit": speed, "price": price.amount}
     optional["peak_current"] = most if math.isfinite(most) else None
     numbers |= {n: v for n, v in optional.items() if v is not None}
     symbols = dict(zip(UNCERTAIN, ("R", "K", "J", "tau_c", "eta"), strict=True))
@@ -243,7 +242,7 @@ def of_sheet(
         make=lambda: actuator,
         voltage=sheet.voltage,
         source=sheet.source,
-        currency="" if price is None else price.currency,
+        currency=price.currency,
     )
 
 
@@ -314,7 +313,9 @@ def read_parts(paths: Sequence[Path | str]) -> tuple[list[MotorPart], list[Gearh
                 f"there is no file or part {str(given)!r}; expected CSV, TOML, a fit or a part"
             )
     for name, sheet in table.sheets.items():
-        motors.append(of_sheet(name, sheet, table.prices.get(name), table.top_speeds.get(name)))
+        motors.append(
+            of_sheet(name, sheet, table.prices.get(name, UNKNOWN_PRICE), table.top_speeds.get(name))
+        )
     return motors, [*gears, *table.gearheads], notes
 
 
@@ -344,7 +345,16 @@ def _fit_errors(fit: Fit) -> dict[str, float]:
 
 
 def plain_motor(numbers: Mapping[str, float], heat: Heat | None, inductance: float | None) -> Actuator:
-    """An actuator of columns alone, as of a row of a large table."""
+    """An actuator of columns alone, as of a row of a large table.
+
+    Args:
+        numbers: MOTOR_COLUMNS.
+        heat: its thermal model, where it is known.
+        inductance: of the winding [H], where it is known.
+
+    Returns:
+        Motor and friction, without gears.
+    """
     from ..physics.friction import Coulomb
 
     motor = Motor(

@@ -92,17 +92,17 @@ def _of_fit(joints: Sequence[str], given: Any) -> dict[str, JointPart]:
             given = read_stored(given)
     match given:
         case Fit() if given.joints:
-            return {name: _stored(one) for name, one in given.actuators.items()}
+            return {name: _stored_part(one) for name, one in given.actuators.items()}
         case Fit():
             given = given.actuator
         case Actuator():
             pass
         case _:
             raise InvalidValue(f"fit is {given!r:.60}; expected a fit, an actuator, or the file of one")
-    return dict.fromkeys(joints, _stored(given))
+    return dict.fromkeys(joints, _stored_part(given))
 
 
-def _stored(actuator: Actuator) -> JointPart:
+def _stored_part(actuator: Actuator) -> JointPart:
     limits = actuator.motor.limits
     return JointPart(actuator, None if limits is None else limits.continuous_current)
 

@@ -233,33 +233,20 @@ def run_on_supply(
     Returns:
         The bus, every joint and the energy; `supply_collapses` is a finding.
     """
-    n_steps, state = len(load.time), _Columns([*actuators.values()], load, ambient, supply.voltage, limit)
+    state = _Columns([*actuators.values()], load, ambient, supply.voltage, limit)
     h = np.append(np.diff(load.time), load.time[-1] - load.time[-2])
-    s, bus, elapsed, period = supply.numbers, supply.begin(), 0.0, float(h.sum())
-    book, currents, R = np.empty((n_steps, len(BUS))), np.empty_like(load.torque), np.empty_like(load.torque)
-    T, energy, hot = np.empty_like(load.torque), dict[str, float](), dict[int, tuple[Any, Any]]()
+    s, bus, period, energy, hot = supply.numbers, supply.begin(), float(h.sum()), dict[str, float](), {}
+    book: Any = None
+    currents: Any = None
+    T: Any = None
     for turn in range(repeat):
-        for k in range(n_steps):
-            joints, R[k] = state.demand(k), state.R
-            share = feed_joints(s, elapsed, float(h[k]), bus, joints)
-            book[k], elapsed = bus, float(h[k])
-            currents[k] = [share * one[6] for one in joints]
-            T[k] = state.warm(currents[k], elapsed, k)
+        book, currents, R, T = _one_turn(state, s, bus, h, float(h[-1]) if turn else 0.0)
         _add_energy(energy, s, h, book, R * currents**2, state.E * currents)
         for j in np.flatnonzero(np.max(T, axis=0) > state.n["max_temperature"]):
-            hot.setdefault(int(j), (load.time - load.time[0] + turn * period, T[:, j].copy()))
-    missing = state.output_torque * (state.asked - currents)
-    stands = {n: i * actuators[n].gearbox.n_motors for n, i in (lasting or {}).items() if i is not None}
-    joints = tuple(
-        state.joint(j, name, currents, missing, T[-1], h, stands.get(name))
-        for j, name in enumerate(actuators)
-    )
-    fed = dict(zip(BUS, book.T, strict=True))
-    findings = [*supply.findings(load.time - load.time[0], fed), *_missing_findings(joints, load, state)]
-    findings += [*_lasting_findings(joints), *_friction_findings(actuators, assumed)]
-    for j, (t, winding) in hot.items():  # from cold, through the turn that was too much, to the end
-        rows = ([0.0, *t, t[-1] + period], [ambient, *winding, T[-1, j]])
-        findings += present(state.motors[j].thermal).findings(*map(np.array, rows), joints[j].name)
+            hot.setdefault(int(j), (turn * period, T[:, j].copy()))
+    stands = {name: (lasting or {}).get(name) for name in actuators}
+    joints, fed = state.joints(stands, currents, T[-1], h), dict(zip(BUS, book.T, strict=True))
+    said = (*supply.findings(load.time - load.time[0], fed), *_joint_findings(state, joints, assumed, hot))
     return PowerRun(
         name=name,
         supply=supply,
@@ -269,14 +256,27 @@ def run_on_supply(
         sag=np.array([open_voltage(s, used) for used in fed["used"]]) - fed["voltage"],
         joints=joints,
         energy=energy,
-        findings=tuple(findings),
+        findings=said,
         temperatures={name: T[:, j] for j, name in enumerate(actuators) if state.motors[j].thermal},
         not_judged={
             joint: gaps
             for joint, a in actuators.items()
-            if (gaps := tuple(_gaps(a, joint in assumed, joint in stands)))
+            if (gaps := tuple(_gaps(a, joint in assumed, stands[joint] is not None)))
         },
     )
+
+
+def _one_turn(state: _Columns, s: Any, bus: Any, h: np.ndarray, elapsed: float) -> tuple[np.ndarray, ...]:
+    """The motion once: the bus, and by joint currents, resistances and temperatures of the windings."""
+    shape = (len(h), len(state.motors))
+    book, currents, R, T = np.empty((len(h), len(BUS))), *(np.empty(shape) for _ in range(3))
+    for k, step in enumerate(h.tolist()):
+        joints, R[k] = state.demand(k), state.R
+        share = feed_joints(s, elapsed, step, bus, joints)
+        book[k], elapsed = bus, step
+        currents[k] = [share * one[6] for one in joints]
+        T[k] = state.warm(currents[k], elapsed, k)
+    return book, currents, R, T
 
 
 def _gaps(actuator: Actuator, assumed: bool, lasting: bool) -> Iterator[str]:
@@ -324,9 +324,10 @@ class _Columns:
         names = (*names, "iron_loss", "ratio", "efficiency", "alpha", "reference", "max_temperature")
         self.n = {name: np.array([row.get(name, math.nan) for row in rows], float) for name in names}
         self.n["rotor_inertia"] = np.nan_to_num(self.n["rotor_inertia"])
-        self.load, self.voltage, self.limit = load, voltage, limit
+        self.load, self.voltage, self.limit, self.actuators = load, voltage, limit, actuators
         self.motors = [_surround(a.motor.in_parallel(a.gearbox.n_motors), ambient) for a in actuators]
         self.ratios = [a.gearbox.ratio for a in actuators]
+        self.n_motors = [a.gearbox.n_motors for a in actuators]
         gears = {
             name: np.full(len(rows), x) for name, x in (("ratio", 1.0), ("efficiency", 1.0), ("inertia", 0.0))
         }
@@ -374,29 +375,46 @@ class _Columns:
         self._settle()
         return np.array([nodes[0] if nodes else math.nan for nodes in self.nodes])
 
-    def joint(
-        self,
-        j: int,
-        name: str,
-        i: np.ndarray,
-        missing: np.ndarray,
-        T: np.ndarray,
-        h: np.ndarray,
-        lasting: float | None,
-    ) -> JointPower:
-        """One joint's summary."""
-        square, motor, seconds = float(np.average(i[:, j] ** 2, weights=h)), self.motors[j], None
-        if motor.thermal is not None and motor.thermal.max_temperature is not None:
-            found = float(time_to(Actuator(motor=motor), motor.thermal.max_temperature, math.sqrt(square)))
-            seconds = math.inf if math.isnan(found) else found
-        hottest = None if motor.thermal is None else float(T[j])
-        heat, short = float(self.n["resistance"][j]) * square, float(np.max(np.abs(missing[:, j])))
-        return JointPower(name, math.sqrt(square), heat, short, hottest, seconds, lasting)
+    def joints(
+        self, lasting: Mapping[str, float | None], i: np.ndarray, T: np.ndarray, h: np.ndarray
+    ) -> tuple[JointPower, ...]:
+        """Their summary; what each motor of each stands for ever [A], currents, last temperatures, steps."""
+        missing = np.max(np.abs(self.output_torque * (self.asked - i)), axis=0)
+        squares, found = np.average(i**2, axis=0, weights=h), []
+        for j, (name, most) in enumerate(lasting.items()):
+            square, heat, seconds = float(squares[j]), self.motors[j].thermal, None
+            if heat is not None and heat.max_temperature is not None:
+                until = float(
+                    time_to(Actuator(motor=self.motors[j]), heat.max_temperature, math.sqrt(square))
+                )
+                seconds = math.inf if math.isnan(until) else until
+            hottest, copper = None if heat is None else float(T[j]), float(self.n["resistance"][j]) * square
+            total = None if most is None else most * self.n_motors[j]
+            row = (math.sqrt(square), copper, float(missing[j]), hottest, seconds, total)
+            found.append(JointPower(name, *row))
+        return tuple(found)
 
 
 def _surround(motor: Motor, ambient: float) -> Motor:
     """A motor in these surroundings."""
     return replace(motor, thermal=motor.thermal and replace(motor.thermal, ambient=ambient))
+
+
+def _joint_findings(
+    state: _Columns,
+    joints: Sequence[JointPower],
+    assumed: Sequence[str],
+    hot: Mapping[int, tuple[float, Any]],
+) -> Iterator[Finding]:
+    """Of each joint: torque, lasting current, friction, and heat."""
+    yield from _missing_findings(joints, state)
+    yield from _lasting_findings(joints)
+    yield from _friction_findings({j.name: a for j, a in zip(joints, state.actuators, strict=True)}, assumed)
+    t = state.load.time - state.load.time[0]
+    for j, (begun, winding) in hot.items():  # from cold, through the turn that was too much, to the end
+        heat, last = present(state.motors[j].thermal), begun + 2.0 * t[-1] - t[-2]
+        rows = ([0.0, *(begun + t), last], [heat.ambient, *winding, present(joints[j].hottest)])
+        yield from heat.findings(*map(np.array, rows), joints[j].name)
 
 
 def _moves_freely(actuator: Actuator) -> bool:
@@ -436,9 +454,9 @@ def _lasting_findings(joints: Sequence[JointPower]) -> Iterator[Finding]:
         yield finding("lasting_current_exceeded", text, remedy, share=share)
 
 
-def _missing_findings(joints: Sequence[JointPower], load: RobotMotionLoad, state: _Columns) -> list[Finding]:
+def _missing_findings(joints: Sequence[JointPower], state: _Columns) -> list[Finding]:
     """Torque that joints lack, and why the one that lacks most does."""
-    top = float(np.max(np.abs(load.torque)))
+    top = float(np.max(np.abs(state.load.torque)))
     short = [j for j in range(len(joints)) if joints[j].missing > SHARE * top]
     if not short:
         return []
