@@ -78,6 +78,16 @@ def test_sweeps_give_every_combination(tmp_path):
     assert "energy books close" in run(*words, *sweep)
 
 
+def test_each_run_of_a_sweep_has_its_own_finding():
+    """Locked at 24 V, 2 and 2.3 ohm pass 100 degC and 100 ohm stay cold; the one of less resistance first."""
+    words = ("maxon-re-25-118743", "--bench", "locked", "--duration", "30", "--timestep", "0.05")
+    hot = ("--command", "constant value=24V", "--vary", "motor.resistance=2,2.3,100")
+    found = [f["text"] for f in told(*words, *hot)["findings"] if f["code"] == "too_hot"]
+    assert [text.partition(",")[0] for text in found] == [f"with motor.resistance={R}" for R in ("2", "2.3")]
+    times = [float(text.partition("from ")[2].split()[0]) for text in found]
+    assert times == sorted(times)
+
+
 def test_an_effect_that_is_absent_can_be_varied():
     words = ("maxon-re-25-118743", "--bench", "locked", *SHORT, "--command", "constant value=6V")
     half, most = told(*words, "--vary", "motor.saturation_current=2750,1e9mA")["runs"]

@@ -11,13 +11,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from ..files import list_in
 from ..physics.quantity import check_range, quantity
 from ..units import si
-from .datasheet import Datasheet, canonical
+from .datasheet import ENTRIES, Datasheet, canonical
 
 LIMITED = ("peak_torque", "continuous_torque")
 """Torques of which one must be printed for a gearhead to be judged."""
@@ -45,6 +45,7 @@ class Gearhead:
     mass: float | None = quantity("kg", "m", default=None, above=0)
     stages: float | None = quantity("1", "", default=None, least=1)
     price: float | None = quantity("1", "", default=None, least=0)
+    currency: str = ""
     fits: tuple[str, ...] = ()
     """Names of motors, or patterns such as maxon-re-*; none: any motor."""
     source: str = ""
@@ -53,6 +54,12 @@ class Gearhead:
         for f in fields(self):
             if "unit" in f.metadata and (value := getattr(self, f.name)) is not None:
                 check_range(f"{f.name} of gearhead {self.name}", value, f.metadata)
+        most, lasting = self.peak_torque, self.continuous_torque
+        if most is not None and lasting is not None and most < lasting:
+            raise InvalidValue(
+                f"peak_torque of gearhead {self.name} is {most:g} N m; expected at least its"
+                f" continuous_torque, {lasting:g} N m"
+            )
 
 
 _FIELDS = {f.name: f for f in fields(Gearhead)}
@@ -69,6 +76,8 @@ _ALIASES = {
 }
 GEARED = ("gearhead", "gearbox", "planetary", "spur", "strain-wave", "harmonic", "cycloidal", "worm")
 """What a row's kind says where it is a gearhead."""
+SORTS = {"dc": "brushed", "brushed": "brushed"} | dict.fromkeys(("brushless", "bldc", "ec"), "brushless")
+"""What it may say of a motor."""
 
 
 def gearhead_of(row: Mapping[str, Any], where: str) -> Gearhead:
@@ -88,7 +97,9 @@ def gearhead_of(row: Mapping[str, Any], where: str) -> Gearhead:
             raise UnknownName(f"entry of a gearhead in {where}", key, _FIELDS)
         if given in ("", None):
             continue
-        if name == "fits":
+        if name == "price":
+            values["price"], values["currency"] = read_price(str(given), where)
+        elif name == "fits":
             values[name] = tuple(list_in(given) or re.split(r"[;\s]+", str(given)))
         elif "unit" in (meta := _FIELDS[name].metadata):
             values[name] = si(str(given), meta["unit"], f"{key} in {where}")
@@ -103,8 +114,29 @@ def gearhead_of(row: Mapping[str, Any], where: str) -> Gearhead:
         raise InvalidValue(f"{where}: {error}") from None
 
 
+class Price(NamedTuple):
+    """What a part costs; its currency is a word, and nothing is converted."""
+
+    amount: float
+    currency: str
+
+
+UNKNOWN_PRICE = Price(math.nan, "")
+
+
+def read_price(text: str, where: str) -> Price:
+    """ "200 EUR", "$200" or "200" -> 200 and the word."""
+    match = re.search(r"[-+]?\d[\d.,]*", text)
+    amount, word = (match[0], text.replace(match[0], "").strip()) if match else (text, "")
+    price = Price(si(amount, "1", f"price in {where}"), word)
+    check_range(f"{where}: price", price.amount, _FIELDS["price"].metadata)
+    return price
+
+
 RATIOS = {"ratio", "gear_ratio", "reduction"}
 """A column that a table of gearheads has."""
+PLAIN = {"type", "voltage", "speed_limit", "side", "motor", *_FIELDS, *_ALIASES, *ENTRIES}
+"""Titles that may be in capitals; of symbols, such as I and i, the case tells."""
 
 
 class PartsTable:
@@ -112,10 +144,11 @@ class PartsTable:
 
     def __init__(self) -> None:
         self.sheets: dict[str, Datasheet] = {}
-        self.prices: dict[str, float] = {}
+        self.prices: dict[str, Price] = {}
         self.top_speeds: dict[str, float] = {}
         """The most that a motor may turn, where that is printed [rad/s]."""
         self.gearheads: list[Gearhead] = []
+        self.currency = ""
 
     def read(self, path: Path) -> None:
         """Add the parts of a file.
@@ -145,10 +178,12 @@ class PartsTable:
             self._add(Datasheet.parse(text, path.name), path.stem)
             return
         for k, row in enumerate(list_in(rows) or [rows], 1):
-            self.gearheads.append(gearhead_of(row, f"{path.name}, gearhead {k}"))
+            self._add_gearhead(gearhead_of(row, f"{path.name}, gearhead {k}"))
 
     def _read_csv(self, text: str, path: Path) -> None:
-        head, *rows = [r for r in csv.reader(io.StringIO(text)) if any(map(str.strip, r))] or [[]]
+        mark = max(",;\t", key=(text.strip().splitlines() or [""])[0].count)
+        lines = csv.reader(io.StringIO(text), delimiter=mark)
+        head, *rows = [r for r in lines if any(map(str.strip, r))] or [[]]
         columns = [_column(title) for title in head]
         titles = {name for name, _ in columns}
         if not rows or "name" not in titles:
@@ -161,20 +196,28 @@ class PartsTable:
                     f"{path}, line {k} has {len(cells)} cells where the titles are {len(columns)}; expected"
                     " as many: put a cell with a comma into quotes"
                 )
+            if mark != ",":  # then a comma may be a decimal one
+                cells = [re.sub(r"^\s*([-+]?\d+),(\d+)", r"\1.\2", cell) for cell in cells]
             given = {n: _cell(c, unit) for (n, unit), c in zip(columns, cells, strict=True) if c.strip()}
-            where = f"{path.name}, line {k}"
-            sort = given.get("kind", given.get("type", "")).lower()
-            if sort in GEARED or (RATIOS & titles and not {"voltage", "resistance"} & {*given}):
-                self.gearheads.append(gearhead_of(given, where))
-            else:
-                self._add_motor(given, where)
+            self._add_row(given, f"{path.name}, line {k}", bool(RATIOS & titles))
+
+    def _add_row(self, given: dict[str, str], where: str, with_ratios: bool) -> None:
+        """A gearhead or a motor; what has a ratio and no winding is a gearhead."""
+        given |= {"kind": sort} if (sort := given.pop("type", "")) and "kind" not in given else {}
+        wound = {"voltage", "resistance"} & {*given}
+        if given.get("kind", "").lower() in GEARED or (with_ratios and not wound):
+            self._add_gearhead(gearhead_of(given, where))
+        else:
+            self._add_motor(given, where)
 
     def _add_motor(self, given: dict[str, str], where: str) -> None:
         """A row as a sheet of its own, read as sheets are."""
         name, price, most = given.pop("name", ""), given.pop("price", None), given.pop("speed_limit", None)
         if not name or "voltage" not in given:
             raise MissingValue(f"{where}: a motor needs name and voltage")
-        top = {"name": name, "kind": given.pop("kind", "motor"), "maker": given.pop("maker", "")}
+        sort = given.pop("kind", "motor").lower()
+        given |= {"motor": SORTS[sort]} if sort in SORTS and "motor" not in given else {}
+        top = {"name": name, "kind": "motor" if sort in SORTS else sort, "maker": given.pop("maker", "")}
         top |= {"side": given.pop("side", "rotor"), "voltage": given.pop("voltage")}
         top |= {"source": given.pop("source", where)}
         top |= {"motor": given.pop("motor")} if "motor" in given else {}
@@ -186,12 +229,32 @@ class PartsTable:
             self._add(Datasheet.parse("\n".join(lines), where), name)
         except BackemfError as error:
             raise InvalidValue(str(error) if where in str(error) else f"{where}: {error}") from None
-        rows = (("price", price, "price", self.prices), ("speed_limit", most, "input_speed", self.top_speeds))
-        for entry, text, like, kept in (("mass", given.get("mass"), "mass", {}), *rows):
+        if price is not None:
+            self.prices[name] = read_price(price, where)
+            self._one_currency(self.prices[name].currency, where)
+        rows = (
+            ("mass", given.get("mass"), "mass", {}),
+            ("speed_limit", most, "input_speed", self.top_speeds),
+        )
+        for entry, text, like, kept in rows:
             if text is not None:
                 meta = _FIELDS[like].metadata
                 kept[name] = si(text, meta["unit"], f"{entry} in {where}")
                 check_range(f"{where}: {entry} of {name}", kept[name], meta)
+
+    def _add_gearhead(self, gear: Gearhead) -> None:
+        if any(gear.name == other.name for other in self.gearheads):
+            raise InvalidValue(f"two gearheads are called {gear.name}; expected a name of its own for each")
+        self._one_currency(gear.currency, gear.source)
+        self.gearheads.append(gear)
+
+    def _one_currency(self, word: str, where: str) -> None:
+        """Refuse prices that cannot be added."""
+        self.currency = self.currency or word
+        if word not in ("", self.currency):
+            raise InvalidValue(
+                f"{where} has a price in {word} and others are in {self.currency}; expected one"
+            )
 
     def _add(self, sheet: Datasheet, name: str) -> None:
         if name in self.sheets:
@@ -203,7 +266,8 @@ def _column(title: str) -> tuple[str, str]:
     """ "mass [g]" -> mass, g."""
     match = re.fullmatch(r"\s*(.*?)\s*(?:[\[(](.*?)[\])])?\s*", title)
     name, unit = (match[1], match[2] or "") if match else (title, "")
-    return name.strip().replace(" ", "_"), unit
+    name = name.strip().replace(" ", "_")
+    return name.lower() if len(name) > 2 and name.lower() in PLAIN else name, unit
 
 
 def _cell(text: str, unit: str) -> str:

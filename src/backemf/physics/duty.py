@@ -2,11 +2,13 @@
 from its extreme samples, and the ratio that suits.
 
 A joint moves with acceleration a and speed w and gives the torque T to its load. Behind N : 1 with an
-efficiency eta the rotor gives
+efficiency eta the rotor gives, as `Gearbox.loss` has it, whose friction lies behind the teeth,
 
-    tau = N (J a + B w) + tau_c sgn w + k T / N,    k = 1/eta where T w > 0, eta where T w < 0, 1 at rest
+    tau = N (J a + B_i w) + k (T + F) / N,    F = eta N (tau_c sgn w + N (B - B_i) w)
 
-with J and B at the rotor, gears included, and tau_c what its own dry friction feels like there.
+with k = 1/eta where T + F drives the motion, eta where it brakes it, 1 at rest; J and B at the rotor, gears
+included, B_i its iron's part, tau_c what its dry friction feels like there while it drives. Moments take k by
+T alone; what that leaves out where a load pushes by less than friction holds is `LightBraking`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-MOMENTS = 18
-"""Numbers that are the whole motion for mean squares and mean powers."""
+FLOWS = (1.0, -1.0, 0.0)
+"""Driving, braking, at rest."""
+PAIRS = [(p, q) for p in range(4) for q in range(p, 4)]
+"""Of (a, w, sgn w, T), whose mean products in each flow are the whole motion for mean squares and powers."""
+A_W, W_W, W_SIDE, W_T = (PAIRS.index(pair) for pair in ((0, 1), (1, 1), (1, 2), (1, 3)))
 REST = 1e-3
 """Share of the greatest speed below which a joint counts as at rest."""
 
@@ -55,46 +60,91 @@ class Reduction(NamedTuple):
     """[N m]"""
     N: np.ndarray
     eta: np.ndarray
+    iron: np.ndarray = np.zeros(1)
+    """What of B the iron takes, before the teeth [N m s/rad]."""
+
+    def weights(self, flow: float) -> tuple[np.ndarray, ...]:
+        """What the torque has of a, w, sgn w and T in a flow of power."""
+        J, B, c, N, eta, iron = self
+        k = {1.0: 1.0 / eta, -1.0: eta, 0.0: np.ones_like(eta)}[flow]
+        felt = eta * eta if flow < 0.0 else np.ones_like(eta)  # friction lies behind the teeth
+        return N * J, N * (iron + felt * (B - iron)), felt * c, k / N
 
 
 def moment_terms(m: JointSamples) -> np.ndarray:
-    """What the moments are means of, (samples, 18), each sample times its weight."""
-    s, flow = m.side, m.flow
-    drive, brake, hold = (np.where(flow == k, m.T, 0.0) for k in (1.0, -1.0, 0.0))
-    terms = [m.a * m.a, m.a * m.w, m.w * m.w, m.a * s, m.w * s, s * s]
-    terms += [x * T for x in (m.a, m.w, s) for T in (drive, brake, hold)]
-    terms += [T * T for T in (drive, brake, hold)]
+    """What the moments are means of, (samples, 30), each sample times its weight."""
+    rows, flow = (m.a, m.w, m.side, m.T), m.flow
+    terms = [np.where(flow == k, rows[p] * rows[q], 0.0) for k in FLOWS for p, q in PAIRS]
     return np.stack(terms, axis=1) * m.weight[:, None]
 
 
+def mean_square_speed(moments: np.ndarray) -> np.ndarray:
+    """<w^2>, of the motion or of stretches of it."""
+    return moments[W_W :: len(PAIRS)].sum(axis=0)
+
+
 def mean_square_torque(moments: np.ndarray, r: Reduction) -> np.ndarray:
-    """Mean square of the rotors' torque, exact.
+    """Mean square of the rotors' torque.
 
     Args:
-        moments: of the motion (18,), or of stretches of it (18, stretches).
+        moments: of the motion (30,), or of stretches of it (30, stretches).
         r: the motors and their gears.
 
     Returns:
         [N^2 m^2], one for each motor, or (motors, stretches).
     """
-    J, B, c, N = r.J, r.B, r.tau_c, r.N
-    by = (1.0 / r.eta, r.eta, np.ones_like(r.eta))  # k of driving, braking, holding
-    rows = [(N * J) ** 2, 2.0 * N * N * J * B, (N * B) ** 2, 2.0 * N * J * c, 2.0 * N * B * c, c * c]
-    rows += [2.0 * x * k for x in (J, B, c / N) for k in by]
-    rows += [(k / N) ** 2 for k in by]
+    rows = []
+    for x in map(r.weights, FLOWS):
+        rows += [(1.0 if p == q else 2.0) * x[p] * x[q] for p, q in PAIRS]
     return np.stack(rows, axis=1) @ moments
+
+
+class LightBraking(NamedTuple):
+    """Braking samples, the lightest first: behind much friction their loads are driven all the same."""
+
+    torque: np.ndarray
+    """On the load, without sign [N m]."""
+    sums: np.ndarray
+    """Mean products of so many of them, (samples + 1, pairs)."""
+    speed: float
+    """Their mean, without sign [rad/s]."""
+
+    @classmethod
+    def of(cls, m: JointSamples, terms: np.ndarray) -> LightBraking:
+        """Of a motion and its `moment_terms`."""
+        rows = np.flatnonzero(m.flow < 0.0)
+        rows = rows[np.argsort(np.abs(m.T[rows]), kind="stable")]
+        sums = np.cumsum(terms[rows, len(PAIRS) : 2 * len(PAIRS)], axis=0)
+        none = np.zeros((1, len(PAIRS)))
+        speed = float(np.mean(np.abs(m.w[rows]))) if len(rows) else 0.0
+        return cls(np.abs(m.T[rows]), np.concatenate([none, sums]), speed)
+
+    def further(self, r: Reduction) -> tuple[np.ndarray, np.ndarray]:
+        """(mean square torque, mean power) that moments leave out, of motors and their gears."""
+        held = r.eta * r.N * (r.tau_c + r.N * (r.B - r.iron) * self.speed)
+        mean, x, y = self.sums[np.searchsorted(self.torque, held)].T, r.weights(1.0), r.weights(-1.0)
+        square = sum(
+            (1.0 if p == q else 2.0) * (x[p] * x[q] - y[p] * y[q]) * m
+            for (p, q), m in zip(PAIRS, mean, strict=True)
+        )
+        speeds = zip(x, y, (A_W, W_W, W_SIDE, W_T), strict=True)
+        return np.asarray(square), r.N * sum((one - other) * mean[j] for one, other, j in speeds)
 
 
 def mean_power(moments: np.ndarray, r: Reduction) -> np.ndarray:
     """Mean mechanical power that the rotors give: tau N w [W]."""
-    aw, ww, speed, wD, wB, wH = (moments[k] for k in (1, 2, 4, 9, 10, 11))
-    N = r.N
-    return N * N * (r.J * aw + r.B * ww) + N * r.tau_c * speed + wD / r.eta + r.eta * wB + wH
+    power = np.zeros_like(r.N)
+    for k, flow in enumerate(FLOWS):
+        m = moments[k * len(PAIRS) :]
+        power += sum(x * m[j] for x, j in zip(r.weights(flow), (A_W, W_W, W_SIDE, W_T), strict=True))
+    return r.N * power
 
 
-def best_ratio(moments: np.ndarray, J: float, B: float, tau_c: float, eta: float = 1.0) -> float:
+def best_ratio(
+    moments: np.ndarray, J: float, B: float, tau_c: float, eta: float = 1.0, iron: float = 0.0
+) -> float:
     """The ratio with the least mean square torque: the positive root of
-    N^4 <A^2> + N^3 <A C> - N <C P> - <P^2> = 0, with A = J a + B w, C = tau_c sgn w, P = k T.
+    N^4 <A^2> + N^3 <A C> - N <C P> - <P^2> = 0, with A of a and w, C of sgn w, P of T.
 
     Args:
         moments: of the motion.
@@ -102,14 +152,18 @@ def best_ratio(moments: np.ndarray, J: float, B: float, tau_c: float, eta: float
         B: of the rotor [N m s/rad].
         tau_c: of the rotor [N m].
         eta: of the gears.
+        iron: what of B the iron takes [N m s/rad].
 
     Returns:
         The ratio; infinite where nothing of the motor itself needs torque.
     """
-    by = np.array([1.0 / eta, eta, 1.0])
-    AA = J * J * moments[0] + 2.0 * J * B * moments[1] + B * B * moments[2]
-    AC = tau_c * (J * moments[3] + B * moments[4])
-    CP, PP = tau_c * float(by @ moments[12:15]), float(by**2 @ moments[15:18])
+    sums, one = np.zeros((4, 4)), Reduction(*(np.array([x]) for x in (J, B, tau_c, 1.0, eta, iron)))
+    for k, flow in enumerate(FLOWS):
+        x = np.concatenate(one.weights(flow))
+        for (p, q), mean in zip(PAIRS, moments[k * len(PAIRS) :], strict=False):
+            sums[p, q] += x[p] * x[q] * mean
+    AA = sums[0, 0] + 2.0 * sums[0, 1] + sums[1, 1]
+    AC, CP, PP = sums[0, 2] + sums[1, 2], sums[2, 3], sums[3, 3]
     if AA <= 0.0 and AC <= 0.0:
         return np.inf
     roots = np.roots([AA, AC, 0.0, -CP, -PP])
@@ -133,13 +187,19 @@ def rotor_torque(samples: np.ndarray, side: float, flow: float, r: Reduction) ->
     Returns:
         (motors, samples) [N m], in single precision: peaks are compared, not summed.
     """
-    k = {1.0: 1.0 / r.eta, -1.0: r.eta, 0.0: np.ones_like(r.eta)}[flow]
-    rows = np.stack([r.N * r.J, r.N * r.B, k / r.N], axis=1).astype(np.float32)
-    return rows @ samples.T.astype(np.float32) + (side * r.tau_c).astype(np.float32)[:, None]
+
+    def torque(way: float) -> np.ndarray:
+        *of_motion, felt, of_load = r.weights(way)
+        rows = np.stack([*of_motion, of_load], axis=1).astype(np.float32)
+        return rows @ samples.T.astype(np.float32) + (side * felt).astype(np.float32)[:, None]
+
+    if flow >= 0.0:
+        return torque(flow)
+    return np.float32(side) * np.maximum(np.float32(side) * torque(1.0), np.float32(side) * torque(flow))
 
 
 def torque_series(m: JointSamples, r: Reduction) -> np.ndarray:
-    """The rotors' torque over the whole motion.
+    """The rotors' torque over the whole motion, exact.
 
     Args:
         m: the motion.
@@ -148,6 +208,8 @@ def torque_series(m: JointSamples, r: Reduction) -> np.ndarray:
     Returns:
         (motors, samples) [N m].
     """
-    J, B, c, N, eta = (x[:, None] for x in r)
-    k = np.where(m.flow > 0, 1.0 / eta, np.where(m.flow < 0, eta, 1.0))
-    return N * (J * m.a + B * m.w) + c * m.side + k * m.T / N
+    J, B, c, N, eta, iron = (x[:, None] for x in r)
+    carried = m.T + eta * N * (c * m.side + N * (B - iron) * m.w)
+    flow = carried * m.side
+    k = np.where(flow > 0, 1.0 / eta, np.where(flow < 0, eta, 1.0))
+    return N * (J * m.a + iron * m.w) + k * carried / N

@@ -17,7 +17,7 @@ from ..physics.actuator import Actuator
 from ..physics.steady import ideal_speed, net_torque
 from ..tables import NotebookDisplay, Overview, number, table
 from .components import MotorPart, with_gears
-from .judge import LIMITS, PRINTED_AT
+from .judge import HOTTEST, LIMITS
 from .size_options import NEGLECTED
 from .task import Task
 
@@ -87,6 +87,11 @@ class Choice:
             if self.errors[name] > 0 and math.isfinite(use)
         }
 
+    @property
+    def currency(self) -> str:
+        """Of its price, as it was given."""
+        return self.part.currency or ("" if self.gears is None else self.gears.currency)
+
     def cell(self, name: str, open_: str = "?") -> str:
         """One of its numbers as a table has it."""
         value = self.numbers[name]
@@ -101,6 +106,7 @@ class Choice:
         check = None if self.check is None else {**self.check._asdict(), "agrees": self.check.agrees}
         return {
             **{"motor": self.motor, "gearhead": self.gearhead or None, **self.numbers},
+            **({"currency": self.currency} if self.currency else {}),
             **{"uses": dict(self.uses), "errors": dict(self.errors), "exceeded": self.chances},
             **{"binding": self.binding, "simulated": check, "source": self.part.source},
         }
@@ -146,13 +152,18 @@ class Sizing(NotebookDisplay):
         if self.nearest is None:
             return "no part was judged"
         one, use = self.nearest, self.nearest.uses[self.nearest.binding]
+        if math.isinf(use) and one.binding == "temperature":
+            warm = self.ambient >= one.part.numbers.get("max_temperature", HOTTEST)
+            why = "the surroundings are warmer than it stands" if warm else "it would warm up without end"
+            return f"{choice_name(one)} comes nearest, and {why}"
         needs = {
             "voltage": f"it needs {number(one.numbers['voltage'], 3)} V of {number(self.bus, 3)}",
             "temperature": f"its winding would be at {number(one.numbers['temperature'], 3)} degC",
             "continuous current": f"it needs {number(one.numbers['current_rms'], 3)} A for ever",
             "peak current": f"it needs {number(one.numbers['current_peak'], 3)} A for a moment",
         }
-        share = "a runaway" if math.isinf(use) else f"{100 * use:.0f} % of its {one.binding}"
+        whose = "the mass that is allowed" if one.binding == "mass" else f"its {one.binding}"
+        share = f"{100 * use:.0f} % of {whose}"
         why = needs.get(one.binding)
         return f"{choice_name(one)} comes nearest, at {share}{'; ' + why if why else ''}"
 
@@ -169,7 +180,7 @@ class Sizing(NotebookDisplay):
     def __str__(self) -> str:
         parts = [self.headline()]
         if self.choices:
-            parts.append(f"{choice_table(self.choices)}\n{legend(self.choices, self.ambient)}")
+            parts.append(f"{choice_table(self.choices)}\n{legend(self.choices)}")
         sure = [f"  {choice_name(c)}: {words}" for c in self.choices[:3] if (words := error_words(c))]
         if sure:
             parts.append("How sure, by the errors of the parts' numbers:\n" + "\n".join(sure))
@@ -240,7 +251,8 @@ def choice_table(choices: Sequence[Choice]) -> str:
 
 def _cells(choices: Sequence[Choice], used: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Titles and rows; without the columns of gearheads and prices where there are none."""
-    head = ["motor", "gearhead", "N", "kg", "loss", "W", "price", *(HEADS[k] for k in used)]
+    price = next((f"price {c.currency}" for c in choices if c.currency), "price")
+    head = ["motor", "gearhead", "N", "kg", "loss", "W", price, *(HEADS[k] for k in used)]
     rows = [
         [c.motor, c.gearhead or "-", *map(c.cell, NUMBERS), *(percent(c, LIMITS[k]) for k in used)]
         for c in choices
@@ -254,8 +266,8 @@ def used_limits(choices: Sequence[Choice]) -> list[int]:
     return [k for k, n in enumerate(LIMITS) if any(c.uses[n] > 0.0 for c in choices)]
 
 
-def legend(choices: Sequence[Choice], ambient: float) -> str:
-    """What the columns are, which limits nobody printed, and which hold in other surroundings [degC]."""
+def legend(choices: Sequence[Choice]) -> str:
+    """What the columns are, and which limits nobody printed."""
     used = used_limits(choices)
     words = [f"{HEADS[k]} {LIMITS[k]}" for k in used if HEADS[k] != LIMITS[k]]
     open_ = [n for n in LIMITS if any(math.isnan(c.uses[n]) for c in choices)]
@@ -264,12 +276,6 @@ def legend(choices: Sequence[Choice], ambient: float) -> str:
         " nothing back, are means in watts."
     )
     some = f" Not printed by some of them, and not judged there: {', '.join(open_)}." if open_ else ""
-    cool = [c.motor for c in choices if math.isnan(c.part.numbers.get("max_temperature", math.nan))]
-    if ambient > PRINTED_AT and cool:
-        some += (
-            f" Currents for ever are printed for {PRINTED_AT:g} degC; {cool[0]} and all that print no largest"
-            " temperature stand less of them here, and nobody says how much."
-        )
     return text + some
 
 

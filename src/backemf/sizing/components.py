@@ -13,7 +13,7 @@ import numpy as np
 
 from ..datasheets import parts as catalogue
 from ..datasheets.datasheet import Datasheet
-from ..datasheets.gearhead import LIMITED, Gearhead, PartsTable
+from ..datasheets.gearhead import LIMITED, UNKNOWN_PRICE, Gearhead, PartsTable, Price
 from ..datasheets.suggest import largest_current, lasting_current
 from ..errors import BackemfError, InvalidValue
 from ..physics.actuator import Actuator
@@ -56,6 +56,8 @@ class MotorPart:
     """The actuator itself, its friction at its output."""
     voltage: float = math.nan
     source: str = ""
+    currency: str = ""
+    """Of its price."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def _heat_gap(numbers: Mapping[str, float]) -> list[str]:
 
 
 def of_sheet(
-    name: str, sheet: Datasheet, price: float | None = None, speed: float | None = None
+    name: str, sheet: Datasheet, price: Price = UNKNOWN_PRICE, speed: float | None = None
 ) -> MotorPart:
     """A datasheet as a part that may be chosen.
 
@@ -221,7 +223,7 @@ def of_sheet(
     actuator = sheet.actuator()
     numbers, c = numbers_of(actuator), solved.constants
     lasting, most, mass = lasting_current(sheet, solved), largest_current(sheet, solved), sheet.value("mass")
-    optional = {"continuous_current": lasting, "mass": mass, "price": price, "speed_limit": speed}
+    optional = {"continuous_current": lasting, "mass": mass, "speed_limit": speed, "price": price.amount}
     optional["peak_current"] = most if math.isfinite(most) else None
     numbers |= {n: v for n, v in optional.items() if v is not None}
     symbols = dict(zip(UNCERTAIN, ("R", "K", "J", "tau_c", "eta"), strict=True))
@@ -240,6 +242,7 @@ def of_sheet(
         make=lambda: actuator,
         voltage=sheet.voltage,
         source=sheet.source,
+        currency=price.currency,
     )
 
 
@@ -310,16 +313,25 @@ def read_parts(paths: Sequence[Path | str]) -> tuple[list[MotorPart], list[Gearh
                 f"there is no file or part {str(given)!r}; expected CSV, TOML, a fit or a part"
             )
     for name, sheet in table.sheets.items():
-        motors.append(of_sheet(name, sheet, table.prices.get(name), table.top_speeds.get(name)))
+        motors.append(
+            of_sheet(name, sheet, table.prices.get(name, UNKNOWN_PRICE), table.top_speeds.get(name))
+        )
     return motors, [*gears, *table.gearheads], notes
+
+
+def read_stored(path: Path | str) -> Fit | Actuator:
+    """What a JSON holds: a fit, or an actuator."""
+    try:
+        return Fit.read(path)
+    except BackemfError:
+        return Actuator.read(path)
 
 
 def _of_file(path: Path) -> list[MotorPart]:
     """A stored fit with its errors, each joint of a robot's as NAME/JOINT; or a stored actuator."""
-    try:
-        fit = Fit.read(path)
-    except BackemfError:
-        return [of_actuator(path.stem, Actuator.read(path))]
+    match fit := read_stored(path):
+        case Actuator():
+            return [of_actuator(path.stem, fit)]
     fits = {f"{path.stem}/{joint}": one for joint, one in fit.joints.items()} or {path.stem: fit}
     return [of_actuator(name, one.actuator, errors=_fit_errors(one)) for name, one in fits.items()]
 
@@ -332,14 +344,24 @@ def _fit_errors(fit: Fit) -> dict[str, float]:
     return {name: error for name, error in found.items() if error is not None}
 
 
-def plain_motor(numbers: Mapping[str, float], heat: Heat | None) -> Actuator:
-    """An actuator of columns alone, as of a row of a large table."""
+def plain_motor(numbers: Mapping[str, float], heat: Heat | None, inductance: float | None) -> Actuator:
+    """An actuator of columns alone, as of a row of a large table.
+
+    Args:
+        numbers: MOTOR_COLUMNS.
+        heat: its thermal model, where it is known.
+        inductance: of the winding [H], where it is known.
+
+    Returns:
+        Motor and friction, without gears.
+    """
     from ..physics.friction import Coulomb
 
     motor = Motor(
         resistance=numbers["resistance"],
         torque_constant=numbers["torque_constant"],
         rotor_inertia=numbers["rotor_inertia"],
+        inductance=inductance,
         thermal=heat,
     )
     return Actuator(motor=motor, friction=Coulomb(coulomb=numbers["friction"], viscous=numbers["viscous"]))

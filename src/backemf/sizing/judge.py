@@ -5,11 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..physics.duty import Reduction, mean_power, mean_square_torque, rotor_torque, torque_series
+from ..physics.duty import (
+    Reduction,
+    mean_power,
+    mean_square_speed,
+    mean_square_torque,
+    rotor_torque,
+    torque_series,
+)
 from ..physics.thermal import CycleHeat
 from .components import UNCERTAIN, PartColumns
 from .task import Task
@@ -24,7 +31,8 @@ CHUNK = 100_000
 ROOM = 2_000_000
 """Numbers of one table of peaks or stretches."""
 HOTTEST = 155.0
-"""Winding that a voltage is counted at where nobody says how warm it may be [degC]."""
+"""Where nobody says how warm a winding may be: what its voltage is counted at, and beyond which surroundings
+rule it out [degC]."""
 PRINTED_AT = 25.0
 """Surroundings for which makers print what may flow for ever [degC]."""
 MOST_NEAR = 500
@@ -185,13 +193,14 @@ class Judge:
     def _mean_uses(self, m: np.ndarray, g: np.ndarray) -> Rows:
         motors = self.motors.take(m)
         r = reduction(motors, self.gears.take(g))
-        return self._means(motors, r)[0]
+        return self._means(motors, r, 0.0)[0]
 
-    def _means(self, motors: Rows, r: Reduction) -> tuple[Rows, Rows]:
-        """What the mean square of the current uses, and the numbers themselves."""
-        square = mean_square_torque(self.task.moments, r) / motors["torque_constant"] ** 2
+    def _means(self, motors: Rows, r: Reduction, further: Any) -> tuple[Rows, Rows]:
+        """What the mean square of the current uses, with what moments leave out, and the numbers
+        themselves."""
+        square = (mean_square_torque(self.task.moments, r) + further) / motors["torque_constant"] ** 2
         square = np.maximum(square, 0.0)
-        iron = motors["iron_loss"] * r.N**2 * self.task.moments[2]
+        iron = motors["iron_loss"] * r.N**2 * mean_square_speed(self.task.moments)
         T = self._heat(motors).steady(square, iron)
         room = np.maximum(motors["max_temperature"] - np.array([[self.ambient], [PRINTED_AT]]), 1e-9)
         fades = np.where(
@@ -204,18 +213,20 @@ class Judge:
         return uses, {"square": square, "mean temperature": T}
 
     def _warm_share(self, T: np.ndarray, motors: Rows) -> np.ndarray:
-        """Share of the rise that windings stand; infinite where the surroundings are as warm already."""
-        rise = motors["max_temperature"] - self.ambient
+        """Share of the rise that windings stand; infinite where the surroundings are as warm already, or so
+        warm that none stands it."""
+        most = motors["max_temperature"]
+        rise = np.where(np.isnan(most) & (self.ambient >= HOTTEST), 0.0, most - self.ambient)
         return np.where(rise <= 0.0, np.inf, (T - self.ambient) / np.where(rise <= 0.0, 1.0, rise))
 
     def _heat(self, motors: Rows) -> CycleHeat:
         columns = (motors[name] for name in ("resistance", "alpha", "reference", "R_1", "R_2", "C_1", "C_2"))
         return CycleHeat(*columns, ambient=self.ambient)
 
-    def _peaks(self, motors: Rows, gears: Rows) -> tuple[Rows, dict[str, np.ndarray]]:
+    def _peaks(self, motors: Rows, gears: Rows, further: Any = 0.0) -> tuple[Rows, dict[str, np.ndarray]]:
         """What the extreme samples use of current and voltage, and the numbers themselves."""
         r = reduction(motors, gears)
-        _, means = self._means(motors, r)
+        _, means = self._means(motors, r, further)
         most = np.where(np.isnan(motors["max_temperature"]), HOTTEST, motors["max_temperature"])
         with np.errstate(invalid="ignore"):
             T = np.where(np.isnan(means["mean temperature"]), motors["reference"], means["mean temperature"])
@@ -238,12 +249,13 @@ class Judge:
     ) -> tuple[dict[str, np.ndarray], Rows]:
         """Every use and every number of combinations, with the temperature of the cycle."""
         r = reduction(motors, gears)
-        means, _ = self._means(motors, r)
-        peaks, n = self._peaks(motors, gears)
+        square, power = self.task.light_braking.further(r)
+        means, _ = self._means(motors, r, square)
+        peaks, n = self._peaks(motors, gears, square)
         T = self.cycle_temperature(motors, r, n["mean temperature"])
         known = {**self._gear_uses(m, g), **self._speed_uses(m, g), **means, **peaks}
         known["temperature"] = self._warm_share(T, motors)
-        given = mean_power(self.task.moments, r)
+        given = mean_power(self.task.moments, r) + power
         emf = motors["back_emf_constant"] / motors["torque_constant"]
         copper = n["resistance"] * n["square"]
         work = float(np.sum(self.task.samples.weight * self.task.velocity * self.task.torque))
@@ -300,8 +312,11 @@ class Judge:
             k = there[first : first + n]
             mine = {name: values[k] for name, values in motors.items()}
             one = Reduction(*(x[k] for x in r))
-            square = mean_square_torque(pieces.moments, one) / mine["torque_constant"][:, None] ** 2
-            iron = (mine["iron_loss"] * one.N**2)[:, None] * pieces.moments[2]
+            square = (
+                mean_square_torque(pieces.moments, one) + self.task.light_braking.further(one)[0][:, None]
+            )
+            square /= mine["torque_constant"][:, None] ** 2
+            iron = (mine["iron_loss"] * one.N**2)[:, None] * mean_square_speed(pieces.moments)
             T[k] = self._heat(mine).cycle(np.maximum(square, 0.0), iron, pieces.lengths, cycles)[0]
         return T
 
@@ -314,6 +329,7 @@ def reduction(motors: Rows, gears: Rows) -> Reduction:
         tau_c=motors["friction"],
         N=motors["ratio"] * gears["ratio"],
         eta=motors["efficiency"] * gears["efficiency"],
+        iron=motors["iron_loss"],
     )
 
 

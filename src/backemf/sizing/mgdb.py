@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..datasheets.gearhead import Gearhead
 from ..physics.thermal import Thermal
@@ -99,8 +100,9 @@ def _motor(row: Mapping[str, str]) -> MotorPart:
         "mass",
         "Rth1",
         "Rth2",
+        "L",
     )
-    K, R, J, i_0, lasting, most, speed, mass, R_1, R_2 = (_number(row, name) for name in names)
+    K, R, J, i_0, lasting, most, speed, mass, R_1, R_2, L = (_number(row, name) for name in names)
     numbers = {"resistance": R, "torque_constant": K, "back_emf_constant": K, "ratio": 1.0, "efficiency": 1.0}
     numbers |= {"viscous": 0.0, "iron_loss": 0.0, "alpha": 0.00393, "reference": 25.0, "rotor_inertia": J}
     numbers |= {"friction": K * i_0}
@@ -115,7 +117,7 @@ def _motor(row: Mapping[str, str]) -> MotorPart:
         numbers=numbers,
         errors={},
         missing=tuple(name for name, there in gaps.items() if not there),
-        make=lambda: plain_motor(numbers, heat),
+        make=lambda: plain_motor(numbers, heat, L if L > 0 else None),
         source=f"MGDB, {row.get('manufacturer', '')} {row.get('ID', '')}",
     )
 
@@ -123,7 +125,7 @@ def _motor(row: Mapping[str, str]) -> MotorPart:
 def _gearhead(row: Mapping[str, str], fits: tuple[str, ...]) -> Gearhead:
     columns = {"efficiency": "efficiency", "inertia": "inertia", "mass": "mass"}
     columns |= {"peak_torque": "max_int_torque", "continuous_torque": "max_cont_torque"}
-    values = {name: _number(row, column) for name, column in columns.items()}
+    values: dict[str, Any] = {name: _number(row, column) for name, column in columns.items()}
     return Gearhead(
         name=row["key"],
         maker=row.get("manufacturer", ""),

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..datasheets import parts
+from ..datasheets.suggest import lasting_current
 from ..errors import InvalidValue, MissingValue
 from ..logs.log import Log
 from ..logs.robot import Robot
@@ -16,6 +17,7 @@ from ..options import takes
 from ..physics.actuator import Actuator
 from ..results.fit_result import Fit
 from ..units import si
+from .components import read_stored
 from .robot_power import PowerRun, load_of, run_on_supply
 from .size_options import PowerOptions
 from .task import robot_and_recording
@@ -39,10 +41,13 @@ def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOp
     battery = options.battery or owner.supply
     if battery is None:
         raise MissingValue("nothing says what feeds the joints; expected a battery: voc=24V r=80mohm")
-    actuators = _actuators(owner, recording, options)
-    load = load_of(owner, recording, [*actuators])
+    joints = _joint_parts(owner, recording, options)
+    load = load_of(owner, recording, [*joints])
     how = {"ambient": options.ambient, "repeat": options.repeat, "limit": options.duty_limit}
-    run = run_on_supply(owner.name, actuators, load, battery, **how)
+    lasting = {name: one.continuous_current for name, one in joints.items()}
+    assumed = [name for name, one in joints.items() if one.friction_assumed]
+    actuators = {name: one.actuator for name, one in joints.items()}
+    run = run_on_supply(owner.name, actuators, load, battery, lasting=lasting, assumed=assumed, **how)
     return replace(
         run, left_out=tuple(n for n in owner.names if n in recording.joints and n not in actuators)
     )
@@ -51,7 +56,17 @@ def run_power(robot: Robot | Path | str, log: Log | Path | str, options: PowerOp
 power = takes(PowerOptions)(run_power)
 
 
-def _actuators(robot: Robot, log: Log, options: PowerOptions) -> dict[str, Actuator]:
+class JointPart(NamedTuple):
+    """What moves a joint."""
+
+    actuator: Actuator
+    continuous_current: float | None = None
+    """What each motor stands for ever, as printed [A]."""
+    friction_assumed: bool = False
+    """Whether nobody printed or measured it."""
+
+
+def _joint_parts(robot: Robot, log: Log, options: PowerOptions) -> dict[str, JointPart]:
     """By joint of the recording, what moves it."""
     given = _words(options.part, "part")
     if (options.fit is None) == (not given):
@@ -60,12 +75,36 @@ def _actuators(robot: Robot, log: Log, options: PowerOptions) -> dict[str, Actua
     recorded = [name for name in robot.names if name in log.joints]
     ratios = {p: si(text, "1", f"--ratio {p}=") for p, text in _words(options.ratio, "ratio").items()}
     _check_patterns(recorded, given, ratios)
-    by_joint = Fit.read(options.fit).actuators if options.fit is not None else _of_parts(recorded, given)
+    by_joint = _of_parts(recorded, given) if options.fit is None else _of_fit(recorded, options.fit)
     found = {name: by_joint[name] for name in recorded if name in by_joint}
     if not found:
         there = ", ".join(recorded) or "none of them"
         raise MissingValue(f"no joint of {robot.name} has an actuator; its recording has: {there}")
-    return {name: _behind(actuator, _of(name, ratios)) for name, actuator in found.items()}
+    return {
+        name: one._replace(actuator=_behind(one.actuator, _of(name, ratios))) for name, one in found.items()
+    }
+
+
+def _of_fit(joints: Sequence[str], given: Any) -> dict[str, JointPart]:
+    """Actuators of a fit, of a stored one, or of one for all joints."""
+    match given:
+        case str() | Path():
+            given = read_stored(given)
+    match given:
+        case Fit() if given.joints:
+            return {name: _stored_part(one) for name, one in given.actuators.items()}
+        case Fit():
+            given = given.actuator
+        case Actuator():
+            pass
+        case _:
+            raise InvalidValue(f"fit is {given!r:.60}; expected a fit, an actuator, or the file of one")
+    return dict.fromkeys(joints, _stored_part(given))
+
+
+def _stored_part(actuator: Actuator) -> JointPart:
+    limits = actuator.motor.limits
+    return JointPart(actuator, None if limits is None else limits.continuous_current)
 
 
 def _check_patterns(joints: Sequence[str], given: Mapping[str, str], ratios: Mapping[str, float]) -> None:
@@ -79,11 +118,22 @@ def _check_patterns(joints: Sequence[str], given: Mapping[str, str], ratios: Map
         raise InvalidValue(f"ratio is {bad[0]}; expected more than 0")
 
 
-def _of_parts(joints: Sequence[str], given: Mapping[str, str]) -> dict[str, Actuator]:
+def _of_parts(joints: Sequence[str], given: Mapping[str, str]) -> dict[str, JointPart]:
     """Actuators of the parts that joints were given."""
-    known = {part: parts.part(part).actuator for part in set(given.values())}
+    known = {part: _part(part) for part in set(given.values())}
     chosen = {name: _of(name, given) for name in joints}
     return {name: known[part] for name, part in chosen.items() if part is not None}
+
+
+def _part(name: str) -> JointPart:
+    """A part of the catalogue, with what its sheet says of it; or an actuator in a file."""
+    if Path(name).suffix.lower() == ".json":
+        (one, *others) = _of_fit([""], name).values()
+        if others:
+            raise InvalidValue(f"{name} is a fit of a robot; expected it as the fit: --fit {name}")
+        return one
+    known, sheet = parts.part(name), parts.sheet(name if name.endswith(".toml") else name.partition("/")[0])
+    return JointPart(known.actuator, lasting_current(sheet, sheet.reconciled), "friction" in known.unknown)
 
 
 def _behind(actuator: Actuator, ratio: float | None) -> Actuator:

@@ -79,6 +79,8 @@ class JointPower(NamedTuple):
     """Winding at the end of all repetitions [degC]; None where nothing is known of its heat."""
     seconds_to_limit: float | None
     """Until its winding is at its limit, if this goes on; infinite: never; None: not known."""
+    continuous_current: float | None
+    """What all its motors stand for ever, as printed [A]; None: not known."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -117,12 +119,23 @@ class PowerRun(NotebookDisplay):
 
     def cells(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Titles and rows of its joints."""
-        head = ("joint", "A RMS", "heat [W]", "not delivered [N m]", "winding [degC]", "limit after")
-        hot = ("?" if j.hottest is None else number(j.hottest, 3) for j in self.joints)
-        rows = (
-            (j.name, *(number(x, 3) for x in j[1:4]), T, _duration(j.seconds_to_limit))
-            for j, T in zip(self.joints, hot, strict=True)
+        head = (
+            "joint",
+            "A RMS",
+            "% for ever",
+            "heat [W]",
+            "not delivered [N m]",
+            "winding [degC]",
+            "limit after",
         )
+        rows = []
+        for j in self.joints:
+            share = (
+                "?" if j.continuous_current is None else f"{100.0 * j.current_rms / j.continuous_current:.0f}"
+            )
+            hot = "?" if j.hottest is None else number(j.hottest, 3)
+            numbers = (number(j.current_rms, 3), share, number(j.copper, 3), number(j.missing, 3))
+            rows.append((j.name, *numbers, hot, _duration(j.seconds_to_limit)))
         return head, [*rows]
 
     def notes(self) -> list[str]:
@@ -132,6 +145,8 @@ class PowerRun(NotebookDisplay):
         lines += [] if last is None else [f"The supply lasts {_duration(last)} at this."]
         if self.left_out:
             lines.append(f"Nothing moves {', '.join(self.left_out)}: left out, as if they drew nothing.")
+        if any(j.hottest is None or j.seconds_to_limit is None for j in self.joints):
+            lines.append("?: how warm a winding becomes, and when too warm, nobody can say of its part.")
         return [*lines, *(not_judged_words(self.not_judged).splitlines() if self.not_judged else ())]
 
     def headline(self) -> str:
@@ -199,6 +214,8 @@ def run_on_supply(
     ambient: float = 25.0,
     repeat: int = 1,
     limit: float = 1.0,
+    lasting: Mapping[str, float | None] | None = None,
+    assumed: Sequence[str] = (),
 ) -> PowerRun:
     """Joints that regulate their torque along a given motion, on one bus.
 
@@ -210,32 +227,26 @@ def run_on_supply(
         ambient: temperature of the surroundings [degC].
         repeat: how often the motion is done; the last one is shown.
         limit: largest duty of the drives.
+        lasting: by joint, what each of its motors stands for ever, as printed [A].
+        assumed: joints whose friction nobody printed or measured.
 
     Returns:
         The bus, every joint and the energy; `supply_collapses` is a finding.
     """
-    n_steps, state = len(load.time), _Columns([*actuators.values()], load, ambient, supply.voltage, limit)
+    state = _Columns([*actuators.values()], load, ambient, supply.voltage, limit)
     h = np.append(np.diff(load.time), load.time[-1] - load.time[-2])
-    s, bus, elapsed, period = supply.numbers, supply.begin(), 0.0, float(h.sum())
-    book, currents, R = np.empty((n_steps, len(BUS))), np.empty_like(load.torque), np.empty_like(load.torque)
-    T, energy, hot = np.empty_like(load.torque), dict[str, float](), dict[int, tuple[Any, Any]]()
+    s, bus, period, energy, hot = supply.numbers, supply.begin(), float(h.sum()), dict[str, float](), {}
+    book: Any = None
+    currents: Any = None
+    T: Any = None
     for turn in range(repeat):
-        for k in range(n_steps):
-            joints, R[k] = state.demand(k), state.R
-            share = feed_joints(s, elapsed, float(h[k]), bus, joints)
-            book[k], elapsed = bus, float(h[k])
-            currents[k] = [share * one[6] for one in joints]
-            T[k] = state.warm(currents[k], elapsed, k)
+        book, currents, R, T = _one_turn(state, s, bus, h, float(h[-1]) if turn else 0.0)
         _add_energy(energy, s, h, book, R * currents**2, state.E * currents)
         for j in np.flatnonzero(np.max(T, axis=0) > state.n["max_temperature"]):
-            hot.setdefault(int(j), (load.time - load.time[0] + turn * period, T[:, j].copy()))
-    missing = state.output_torque * (state.asked - currents)
-    joints = tuple(state.joint(j, name, currents, missing, T[-1], h) for j, name in enumerate(actuators))
-    fed = dict(zip(BUS, book.T, strict=True))
-    findings = [*supply.findings(load.time - load.time[0], fed), *_missing_findings(joints, load)]
-    for j, (t, winding) in hot.items():  # from cold, through the turn that was too much, to the end
-        rows = ([0.0, *t, t[-1] + period], [ambient, *winding, T[-1, j]])
-        findings += present(state.motors[j].thermal).findings(*map(np.array, rows), joints[j].name)
+            hot.setdefault(int(j), (turn * period, T[:, j].copy()))
+    stands = {name: (lasting or {}).get(name) for name in actuators}
+    joints, fed = state.joints(stands, currents, T[-1], h), dict(zip(BUS, book.T, strict=True))
+    said = (*supply.findings(load.time - load.time[0], fed), *_joint_findings(state, joints, assumed, hot))
     return PowerRun(
         name=name,
         supply=supply,
@@ -245,19 +256,39 @@ def run_on_supply(
         sag=np.array([open_voltage(s, used) for used in fed["used"]]) - fed["voltage"],
         joints=joints,
         energy=energy,
-        findings=tuple(findings),
+        findings=said,
         temperatures={name: T[:, j] for j, name in enumerate(actuators) if state.motors[j].thermal},
-        not_judged={joint: gaps for joint, a in actuators.items() if (gaps := tuple(_gaps(a)))},
+        not_judged={
+            joint: gaps
+            for joint, a in actuators.items()
+            if (gaps := tuple(_gaps(a, joint in assumed, stands[joint] is not None)))
+        },
     )
 
 
-def _gaps(actuator: Actuator) -> Iterator[str]:
-    """What is not known of an actuator, in words."""
-    motor, friction = actuator.motor, actuator.friction
+def _one_turn(state: _Columns, s: Any, bus: Any, h: np.ndarray, elapsed: float) -> tuple[np.ndarray, ...]:
+    """The motion once: the bus, and by joint currents, resistances and temperatures of the windings."""
+    shape = (len(h), len(state.motors))
+    book, currents, R, T = np.empty((len(h), len(BUS))), *(np.empty(shape) for _ in range(3))
+    for k, step in enumerate(h.tolist()):
+        joints, R[k] = state.demand(k), state.R
+        share = feed_joints(s, elapsed, step, bus, joints)
+        book[k], elapsed = bus, step
+        currents[k] = [share * one[6] for one in joints]
+        T[k] = state.warm(currents[k], elapsed, k)
+    return book, currents, R, T
+
+
+def _gaps(actuator: Actuator, assumed: bool, lasting: bool) -> Iterator[str]:
+    """What is not known of an actuator, in words; whether its friction is assumed, and a lasting current
+    known."""
+    motor = actuator.motor
     if not motor.rotor_inertia:
         yield "rotor inertia"
-    if not float(friction.moving) and not friction.viscous:
+    if assumed or _moves_freely(actuator):
         yield "friction"
+    if not lasting and (motor.thermal is None or motor.thermal.max_temperature is None):
+        yield "lasting current"
     if motor.thermal is None:
         yield "thermal resistance"
     elif motor.thermal.max_temperature is None:
@@ -290,12 +321,13 @@ class _Columns:
     ):
         rows = [numbers_of(a) for a in actuators]
         names = ("resistance", "torque_constant", "back_emf_constant", "rotor_inertia", "viscous", "friction")
-        names = (*names, "ratio", "efficiency", "alpha", "reference", "max_temperature")
+        names = (*names, "iron_loss", "ratio", "efficiency", "alpha", "reference", "max_temperature")
         self.n = {name: np.array([row.get(name, math.nan) for row in rows], float) for name in names}
         self.n["rotor_inertia"] = np.nan_to_num(self.n["rotor_inertia"])
-        self.load, self.voltage, self.limit = load, voltage, limit
+        self.load, self.voltage, self.limit, self.actuators = load, voltage, limit, actuators
         self.motors = [_surround(a.motor.in_parallel(a.gearbox.n_motors), ambient) for a in actuators]
         self.ratios = [a.gearbox.ratio for a in actuators]
+        self.n_motors = [a.gearbox.n_motors for a in actuators]
         gears = {
             name: np.full(len(rows), x) for name, x in (("ratio", 1.0), ("efficiency", 1.0), ("inertia", 0.0))
         }
@@ -343,17 +375,24 @@ class _Columns:
         self._settle()
         return np.array([nodes[0] if nodes else math.nan for nodes in self.nodes])
 
-    def joint(
-        self, j: int, name: str, i: np.ndarray, missing: np.ndarray, T: np.ndarray, h: np.ndarray
-    ) -> JointPower:
-        """One joint's summary."""
-        square, motor, seconds = float(np.average(i[:, j] ** 2, weights=h)), self.motors[j], None
-        if motor.thermal is not None and motor.thermal.max_temperature is not None:
-            found = float(time_to(Actuator(motor=motor), motor.thermal.max_temperature, math.sqrt(square)))
-            seconds = math.inf if math.isnan(found) else found
-        hottest = None if motor.thermal is None else float(T[j])
-        heat, short = float(self.n["resistance"][j]) * square, float(np.max(np.abs(missing[:, j])))
-        return JointPower(name, math.sqrt(square), heat, short, hottest, seconds)
+    def joints(
+        self, lasting: Mapping[str, float | None], i: np.ndarray, T: np.ndarray, h: np.ndarray
+    ) -> tuple[JointPower, ...]:
+        """Their summary; what each motor of each stands for ever [A], currents, last temperatures, steps."""
+        missing = np.max(np.abs(self.output_torque * (self.asked - i)), axis=0)
+        squares, found = np.average(i**2, axis=0, weights=h), []
+        for j, (name, most) in enumerate(lasting.items()):
+            square, heat, seconds = float(squares[j]), self.motors[j].thermal, None
+            if heat is not None and heat.max_temperature is not None:
+                until = float(
+                    time_to(Actuator(motor=self.motors[j]), heat.max_temperature, math.sqrt(square))
+                )
+                seconds = math.inf if math.isnan(until) else until
+            hottest, copper = None if heat is None else float(T[j]), float(self.n["resistance"][j]) * square
+            total = None if most is None else most * self.n_motors[j]
+            row = (math.sqrt(square), copper, float(missing[j]), hottest, seconds, total)
+            found.append(JointPower(name, *row))
+        return tuple(found)
 
 
 def _surround(motor: Motor, ambient: float) -> Motor:
@@ -361,15 +400,80 @@ def _surround(motor: Motor, ambient: float) -> Motor:
     return replace(motor, thermal=motor.thermal and replace(motor.thermal, ambient=ambient))
 
 
-def _missing_findings(joints: Sequence[JointPower], load: RobotMotionLoad) -> list[Finding]:
-    top = float(np.max(np.abs(load.torque)))
-    short = [j for j in joints if j.missing > SHARE * top]
+def _joint_findings(
+    state: _Columns,
+    joints: Sequence[JointPower],
+    assumed: Sequence[str],
+    hot: Mapping[int, tuple[float, Any]],
+) -> Iterator[Finding]:
+    """Of each joint: torque, lasting current, friction, and heat."""
+    yield from _missing_findings(joints, state)
+    yield from _lasting_findings(joints)
+    yield from _friction_findings({j.name: a for j, a in zip(joints, state.actuators, strict=True)}, assumed)
+    t = state.load.time - state.load.time[0]
+    for j, (begun, winding) in hot.items():  # from cold, through the turn that was too much, to the end
+        heat, last = present(state.motors[j].thermal), begun + 2.0 * t[-1] - t[-2]
+        rows = ([0.0, *(begun + t), last], [heat.ambient, *winding, present(joints[j].hottest)])
+        yield from heat.findings(*map(np.array, rows), joints[j].name)
+
+
+def _moves_freely(actuator: Actuator) -> bool:
+    return not float(actuator.friction.moving) and not actuator.friction.viscous
+
+
+def _friction_findings(actuators: Mapping[str, Actuator], assumed: Sequence[str]) -> Iterator[Finding]:
+    """Joints of whose friction nobody knows anything."""
+    rows = (
+        ([n for n, a in actuators.items() if _moves_freely(a)], "counts as none"),
+        ([n for n in assumed if not _moves_freely(actuators[n])], "is assumed, as its sheet says"),
+    )
+    for names, how in rows:
+        if names:
+            text = f"nobody printed or measured the friction of {_and_others(names)}: it {how}."
+            yield finding(
+                "friction_unknown", text, "measure it (backemf measure), or give a fit of the robot"
+            )
+
+
+def _and_others(names: Sequence[str]) -> str:
+    return names[0] + (f" and {len(names) - 1} other joints" if len(names) > 1 else "")
+
+
+def _lasting_findings(joints: Sequence[JointPower]) -> Iterator[Finding]:
+    """Joints that take more than their parts stand for ever."""
+    rows = ((j, j.current_rms / j.continuous_current) for j in joints if j.continuous_current)
+    beyond = sorted((row for row in rows if row[1] > 1.0), key=lambda row: -row[1])
+    if beyond:
+        worst, share = beyond[0]
+        text = (
+            f"{_and_others([j.name for j, _ in beyond])} take more than a part stands for ever:"
+            f" {worst.name} {worst.current_rms:.3g} A RMS of {worst.continuous_current:.3g} A,"
+            f" {100.0 * share:.0f} %."
+        )
+        remedy = "pauses, a gentler motion, or a stronger part: backemf size"
+        yield finding("lasting_current_exceeded", text, remedy, share=share)
+
+
+def _missing_findings(joints: Sequence[JointPower], state: _Columns) -> list[Finding]:
+    """Torque that joints lack, and why the one that lacks most does."""
+    top = float(np.max(np.abs(state.load.torque)))
+    short = [j for j in range(len(joints)) if joints[j].missing > SHARE * top]
     if not short:
         return []
-    worst = max(short, key=lambda j: j.missing)
+    j = max(short, key=lambda k: joints[k].missing)
     others = f", and {len(short) - 1} other joints lack some" if len(short) > 1 else ""
-    text = f"{worst.name} lacks up to {worst.missing:.3g} N m{others}."
-    return [finding("torque_missing", text, "look at the joint's peak current and at the bus voltage")]
+    most, asked = float(state.most[j]), float(np.max(np.abs(state.asked[:, j])))
+    if asked > most:
+        why = f"it would take {asked:.3g} A of {most:.3g} A"
+        remedy = "a part with more peak current, a higher ratio, or a gentler motion"
+    elif state.most_duty[j] == 0.0:
+        why = f"its drive sets a duty, and the bus is below the {state.voltage:.4g} V that the duty is for"
+        remedy = "a stiffer supply, or a drive that regulates its current"
+    else:
+        why = "the bus gives too little voltage or current for its speed"
+        remedy = "a stiffer or higher supply, a lower ratio, or a gentler motion"
+    text = f"{joints[j].name} lacks up to {joints[j].missing:.3g} N m{others}: {why}."
+    return [finding("torque_missing", text, remedy)]
 
 
 def load_of(robot: Any, log: Any, joints: Sequence[str]) -> RobotMotionLoad:

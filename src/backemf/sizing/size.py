@@ -17,6 +17,7 @@ from ..findings import Finding, finding
 from ..logs.log import Log
 from ..options import takes
 from ..physics.duty import best_ratio
+from ..physics.steady import torque_limit
 from .choice import Choice, Sizing
 from .components import (
     GEAR_COLUMNS,
@@ -28,7 +29,7 @@ from .components import (
     pairs,
     read_parts,
 )
-from .judge import Judge, Verdicts
+from .judge import PRINTED_AT, Judge, Verdicts
 from .size_options import NEGLECTED, SizeOptions
 from .task import Task, task_of_log
 from .verification import simulate_choice
@@ -95,7 +96,7 @@ def run_size(task: Task | Log | Path | str, options: SizeOptions) -> Sizing:
         findings=(),
         cloud=_cloud(screened.feasible),
     )
-    return replace(sizing, findings=(*findings, *_verdict_findings(sizing, options)))
+    return replace(sizing, findings=(*asked.findings, *findings, *_verdict_findings(sizing, options)))
 
 
 size = takes(SizeOptions)(run_size)
@@ -177,7 +178,7 @@ def _free_gears(task: Task, motors: Sequence[MotorPart], eta: float, bus: float)
         if n["ratio"] != 1.0:
             continue
         J = 0.0 if math.isnan(n["rotor_inertia"]) else n["rotor_inertia"]
-        cool = best_ratio(task.moments, J, n["viscous"], n["friction"], eta)
+        cool = best_ratio(task.moments, J, n["viscous"], n["friction"], eta, n["iron_loss"])
         fast = bus / (n["back_emf_constant"] * task.top_speed) if task.top_speed > 0.0 else math.inf
         for N in sorted(
             {float(f"{share * x:.3g}") for x in (cool, fast) if math.isfinite(x) for share in SHARES}
@@ -298,7 +299,33 @@ def _verdict_findings(sizing: Sizing, options: SizeOptions) -> Iterator[Finding]
                 f" {volts[0]:.3g} and {amperes[1]:.3g} A for {amperes[0]:.3g}."
             )
             yield finding("closed_form_differs", text, "believe the simulation, and leave more margin")
+    cool = [c.motor for c in sizing.choices if math.isnan(c.part.numbers.get("max_temperature", math.nan))]
+    if sizing.ambient > PRINTED_AT and cool:
+        more = f" and {len(cool) - 1} more" if len(cool) > 1 else ""
+        text = (
+            f"currents for ever are printed for {PRINTED_AT:g} degC, and no largest temperature of"
+            f" {cool[0]}{more}: at {sizing.ambient:g} degC they stand less, nobody says how much."
+        )
+        yield finding(
+            "warm_surroundings", text, "leave room, or take a part whose winding's limit is printed"
+        )
+    if sizing.choices and sizing.choices[0].gears is not None:
+        yield from _gear_findings(sizing.choices[0], sizing.choices[0].gears)
     if options.neglect:
         words = ", ".join(word.replace("_", " ") for word in options.neglect)
         text = f"where nobody prints it, {words} counts as none: the choices are better here than they are."
         yield finding("numbers_neglected", text, "measure it (backemf measure) and give it with --parts")
+
+
+def _gear_findings(best: Choice, gears: Gearhead) -> Iterator[Finding]:
+    """What the best as an actuator does not have of its gears."""
+    actuator = best.actuator()
+    most = torque_limit(actuator)
+    lost = [] if not gears.backlash else [f"play of {gears.backlash:.2g} rad"]
+    if gears.peak_torque is not None and most is not None and most > gears.peak_torque:
+        able = most * (actuator.gearbox.efficiency or 1.0)
+        lost += [f"limit of {gears.peak_torque:.3g} N m, of which it can give {able:.3g}"]
+    if lost:
+        text = f"{best.motor} + {best.gearhead} as an actuator, simulated or exported, lacks the gears' "
+        remedy = "limit the torque in the drive (motor.limits); give the play with its stiffness, if known"
+        yield finding("gears_not_whole", f"{text}{' and '.join(lost)}.", remedy)

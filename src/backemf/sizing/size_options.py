@@ -9,7 +9,11 @@ from ..errors import InvalidValue, UnknownName
 from ..options import HIDDEN, Options, option, option_of, options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..physics.actuator import Actuator
     from ..physics.supply import Supply
+    from ..results.fit_result import Fit
 
 ORDERS = ("mass", "loss", "drawn", "price")
 NEGLECTED = {
@@ -108,6 +112,11 @@ def parse_supply(text: str | None) -> Supply | None:
     return None if text is None else supply_of(text)
 
 
+def parse_fit(text: str | None) -> str | None:
+    """A fit's file."""
+    return text
+
+
 @options
 class PowerOptions(Options):
     """Keywords of `be.power`."""
@@ -121,10 +130,16 @@ class PowerOptions(Options):
     )
     part: str | Sequence[str] = option(
         default=(),
-        help="What moves the joints: a part of the catalogue, or PATTERN=PART for some. May be repeated.",
+        help="What moves the joints: a part of the catalogue, a sheet (TOML) or an actuator (JSON), or"
+        " PATTERN=PART for some. May be repeated.",
         parse=parse_list,
     )
-    fit: str | None = option(default=None, help="A fit of the robot (JSON), in place of parts.")
+    fit: Fit | Actuator | Path | str | None = option(
+        default=None,
+        help="A fit of the robot, or of one joint for all (JSON), in place of parts.",
+        parse=parse_fit,
+        more="A `be.Fit` or a `be.Actuator`, too.",
+    )
     ratio: str | Sequence[str] = option(
         default=(),
         help="Gears behind a part's own: PATTERN=N, as in calf=1.917. May be repeated.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,18 +13,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidValue, MissingValue, SignalError, UnknownName
+from ..findings import Finding, finding
 from ..logs.benches import bench_and_robot
 from ..logs.log import Log
 from ..logs.read import read
 from ..logs.robot import Robot
 from ..physics.bench import Bench, Recorded
-from ..physics.duty import JointSamples, moment_terms
+from ..physics.duty import JointSamples, LightBraking, moment_terms
 from ..signal.words import si, words
 
 GAP = 2.5
 """Steps from which on two samples are not neighbours."""
 CELL = 1.5
 """The same where the other channel has a sample between them."""
+MISSED = 1.7
+"""Steps from which on a sample is missing: a clock that is off by 30 % of a step reaches 1.6."""
+FEW = 9
+"""Samples that are a sketch: they may be as uneven as they like, and are not smoothed."""
 STEP = 1e-3
 """Between samples of a move in words [s]; a long one has longer steps."""
 MOST_SAMPLES = 20_000
@@ -51,7 +56,7 @@ class Stretches(NamedTuple):
     lengths: np.ndarray
     """[s]"""
     moments: np.ndarray
-    """(18, stretches)."""
+    """(30, stretches)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +72,7 @@ class Task:
     """On the load, the joint's own motor and gears apart [N m]."""
     bench: Bench | None = None
     """What it carries, where that is known."""
+    findings: tuple[Finding, ...] = ()
 
     @staticmethod
     def read(path: Path | str) -> Task:
@@ -127,8 +133,13 @@ class Task:
 
     @functools.cached_property
     def moments(self) -> np.ndarray:
-        """18 numbers that are all of it for mean squares."""
+        """30 numbers that are all of it for mean squares."""
         return self.terms.sum(axis=0)
+
+    @functools.cached_property
+    def light_braking(self) -> LightBraking:
+        """Where the load pushes by little."""
+        return LightBraking.of(self.samples, self.terms)
 
     @property
     def top_speed(self) -> float:
@@ -225,19 +236,21 @@ def task_of_log(log: Log) -> Task:
         MissingValue: it has no torque, or nothing that says how the joint moves.
         SignalError: it has gaps, or too few samples.
     """
-    if "torque" not in log:
-        nought = any(f.code == "not_recorded" and "torque" in f.text for f in log.findings)
+    nought = [f for f in log.findings if f.code == "not_recorded" and "torque" in f.text]
+    moves = next((n for n in ("velocity", "position", "position_target") if n in log), None)
+    moved = log.signals[moves].values if moves else np.zeros(2)
+    if "torque" not in log and not (nought and np.any(moved if moves == "velocity" else np.diff(moved))):
         raise MissingValue(
             f"{log.name} has {'nothing but 0 for its' if nought else 'no'} torque; expected a column such as"
             " 'torque [N m]': what the joint gives to its load"
         )
-    moves = next((n for n in ("velocity", "position", "position_target") if n in log), None)
     if moves is None:
         raise MissingValue(
             f"{log.name} has a torque but neither velocity nor position; expected a column such as"
             " 'velocity [rad/s]': torque alone asks for no speed"
         )
-    motion, torque = log.signals[moves], log.signals["torque"]
+    motion = log.signals[moves]
+    torque = log.signals.get("torque", replace(motion, values=0.0 * motion.values))  # 0: it moves itself
     t = _checked_clock(log.name, motion.time, motion.values, torque.time)
     _checked_clock(log.name, torque.time, torque.values, t)
     T = torque.values if np.array_equal(torque.time, t) else np.interp(t, torque.time, torque.values)
@@ -248,7 +261,28 @@ def task_of_log(log: Log) -> Task:
         q = np.cumsum(steps)
     else:
         q, w, a = _smooth(t, motion.values)
-    return Task(name=log.name, time=t - t[0], position=q, velocity=w, acceleration=a, torque=T)
+    found = (*_moves_itself(nought), *_missing_samples(log.name, t))
+    return Task(
+        name=log.name, time=t - t[0], position=q, velocity=w, acceleration=a, torque=T, findings=found
+    )
+
+
+def _moves_itself(nought: Sequence[Finding]) -> Iterator[Finding]:
+    for one in nought:
+        text = "the torque on the load is 0 throughout: the drive moves nothing but itself."
+        yield replace(one, text=text, remedy="give what the joint gives to its load, if there is one")
+
+
+def _missing_samples(name: str, t: np.ndarray) -> Iterator[Finding]:
+    """Steps that are so long that a sample is missing, though no more."""
+    step = np.diff(t)
+    late = np.flatnonzero(step > MISSED * float(np.median(step)))
+    if len(late) and len(t) > FEW:
+        text = (
+            f"{name} lacks {len(late)} of its samples, the first after {t[late[0]] - t[0]:.4g} s; the motion"
+            " is taken to go on smoothly there."
+        )
+        yield finding("samples_missing", text, "record or fill them, if the joint did something else there")
 
 
 def _checked_clock(name: str, t: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -274,7 +308,7 @@ def _smooth(t: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     from ..logs.log import noise_of
     from ..mujoco.robot.robot_motion import smooth, window_of
 
-    if len(q) < 9:
+    if len(q) < FEW:
         w = np.gradient(q, t)
         return q, w, np.gradient(w, t)
     rows = q[:, None]
@@ -438,7 +472,20 @@ def task_of_robot(robot: Any, log: Any, joint: str, friction: Any = None) -> Tas
         T = T + law.drag(w) + law.moving * np.sign(np.where(np.abs(w) < 1e-2, 0.0, w))
     name = f"{joint} of {owner.name} in {Path(recording.name).name}"
     q, a = motion.position[:, j], motion.acceleration[:, j]
-    return Task(name=name, time=t, position=q, velocity=w, acceleration=a, torque=T)
+    found = (*_frictionless(joint, friction), *_missing_samples(recording.name, t))
+    return Task(name=name, time=t, position=q, velocity=w, acceleration=a, torque=T, findings=found)
+
+
+def _frictionless(joint: str, friction: Any) -> Iterator[Finding]:
+    """A rigid body's torque is not all that a joint takes."""
+    if friction is None or not (float(friction.friction.moving) or friction.friction.viscous):
+        text = (
+            f"the torque of {joint} is that of rigid bodies, without friction of the joint, which may be most"
+            " of it: the drives of a Go2's knees gave 2.3 to 4.3 times as much, RMS."
+        )
+        yield finding(
+            "friction_unknown", text, "give a fit of the robot: --friction-of FIT, friction=ACTUATOR"
+        )
 
 
 def robot_and_recording(robot: Any, log: Any) -> tuple[Robot, Log]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.simulate import simulate
-from ..physics.actuator import Actuator
+from ..physics.actuator import Actuator, signals
 from ..physics.drive import Impedance
 from ..physics.duty import torque_series
 from ..physics.steady import armature
@@ -66,14 +66,19 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
     most = max(CYCLES, MOST_SAMPLES // len(task.time)) if task.closes else MOST_RUNS
     n = int(np.clip(math.ceil(longest / task.period), CYCLES, most))
     run = _run(task, actuator, torque_series(task.samples, r)[0] * float(r.N[0]), n)
-    last = slice(-1 - len(task.time), -1)
+    last, whole = slice(-1 - len(task.time), -1), slice(-len(task.time), None)
     closed = judge.cycle_temperature(m, r, np.array([choice.numbers["temperature"]]), n)
     simulated = float(np.max(run.winding_temperature[last])) if thermal is not None else math.nan
-    n_motors = actuator.gearbox.n_motors
-    current = math.sqrt(float(np.sum(task.samples.weight * run.current[last] ** 2))) * n_motors
-    i, w, T = run.current[last], run.velocity[last], run.signals.get("winding_temperature", run.time)[last]
-    motor = actuator.motor
-    settled = motor.resistance_at(T) * i + motor.back_emf_at(T) * actuator.gearbox.rotor_speed(w)
+    now: Any = {
+        name: 0.5 * (x[1:] + x[:-1])[whole] for name, x in run.signals.items() if name in run.actuator.states
+    }
+    seen: Any = signals(
+        run.actuator, now, {name: run.signals[name][last] for name in run.actuator.drive.targets}
+    )
+    i, motor, gearbox = seen["current"], actuator.motor, actuator.gearbox
+    current = math.sqrt(float(np.sum(task.samples.weight * i**2))) * gearbox.n_motors
+    T: Any = now.get("winding_temperature")
+    settled = motor.resistance_at(T) * i + motor.back_emf_at(T) * gearbox.rotor_speed(now["velocity"])
     off = run.position[last] - run.position_target[last] + _lead(task)
     counts = slice(0 if task.closes else np.searchsorted(task.time - task.time[0], SETTLED), None)
     check = SimulatedCheck(
@@ -81,7 +86,7 @@ def simulate_choice(judge: Judge, choice: Choice, seconds: float = SECONDS) -> C
         temperature=(float(closed[0]), simulated),
         current_rms=(choice.numbers["current_rms"], current),
         voltage=(choice.numbers["voltage"], float(np.max(np.abs(settled[counts])))),
-        at_limit=float(np.mean(np.abs(run.voltage[last]) >= judge.bus * (1.0 - 1e-9))),
+        at_limit=float(np.mean(np.abs(seen["voltage"]) >= judge.bus * (1.0 - 1e-9))),
         off=float(np.max(np.abs(off[counts]))),
     )
     return replace(choice, check=check)

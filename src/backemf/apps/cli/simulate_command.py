@@ -113,7 +113,7 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
         pairs.append(_run(actuator, bench, command, dict(zip(swept, values, strict=True)), how))
     runs, summaries = zip(*pairs, strict=True)
     motions = _with_bands(o, runs) if o.band else []
-    findings = [*chosen.findings, *{f.code: f for run in (*runs, *motions) for f in run.findings}.values()]
+    findings = [*chosen.findings, *_findings_of(names if swept else [], [*runs, *motions])]
     if o.output is not None:
         columns.write(_table(runs, swept, combinations), o.output, force=o.force)
     shown = _write_playbacks(runs, names, motions, places, o.force)
@@ -138,6 +138,14 @@ def simulate(options: SimulateWords, terminal: Terminal) -> Answer:
         return "\n\n".join(filter(None, [title, rows, said, under("Findings", finding_lines(findings))]))
 
     return Answer(content=content, text=text, findings=findings, written=[o.plot, o.output, *shown])
+
+
+def _findings_of(names: Sequence[str], runs: Sequence[Any]) -> list[Any]:
+    """What is to be said of runs: of a single one as it is; of a sweep's of each, by the numbers varied."""
+    if not names:
+        return [*{f.code: f for run in runs for f in run.findings}.values()]
+    rows = [(name, f) for name, run in zip(itertools.cycle(names), runs, strict=False) for f in run.findings]
+    return [*{(name, f.code): replace(f, text=f"with {name}, {f.text}") for name, f in rows}.values()]
 
 
 def _write_playbacks(

@@ -33,6 +33,8 @@ LONGEST = 0.2
 """Longest window [s]: a joint may turn about within it."""
 GAP = 2.5
 """Steps from which on two samples are not neighbours."""
+UNEVEN = 0.1
+"""Share of a step by which steps may differ and still be even."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +149,8 @@ def _followed_share(n: int) -> float:
 
 
 def smooth(t: np.ndarray, q: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Smooth positions by cubics through n samples (Savitzky and Golay), never across a gap.
+    """Smooth positions by cubics through n samples (Savitzky and Golay), never across a gap. Where steps are
+    uneven, or a sample is missing, cubics are laid on an even clock and read at the samples.
 
     Args:
         t: sample times [s].
@@ -157,6 +160,7 @@ def smooth(t: np.ndarray, q: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray
     Returns:
         Position, velocity and acceleration, each (samples, joints).
     """
+    from scipy.interpolate import CubicSpline
     from scipy.signal import savgol_filter
 
     step = float(np.median(np.diff(t)))
@@ -168,9 +172,14 @@ def smooth(t: np.ndarray, q: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray
         if window < 5:
             out[0, begin:end], out[1:, begin:end] = part, 0.0
             continue
-        h = float(np.median(np.diff(t[begin:end])))
+        mine, h = t[begin:end], float(np.median(np.diff(t[begin:end])))
+        even = None
+        if np.ptp(np.diff(mine)) > UNEVEN * h:
+            even = np.linspace(mine[0], mine[-1], max(round((mine[-1] - mine[0]) / h) + 1, len(mine)))
+            part, h = CubicSpline(mine, part)(even), even[1] - even[0]
         for k in range(3):
-            out[k, begin:end] = savgol_filter(part, window, 3, deriv=k, delta=h, axis=0)
+            row = savgol_filter(part, window, 3, deriv=k, delta=h, axis=0)
+            out[k, begin:end] = row if even is None else CubicSpline(even, row)(mine)
     return out[0], out[1], out[2]
 
 
