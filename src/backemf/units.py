@@ -394,35 +394,41 @@ def _units() -> Any:
     return pint.UnitRegistry(autoconvert_offset_to_baseunit=False, cache_folder=None)
 
 
+@functools.lru_cache(maxsize=8192)
+def _quantity(spelled: str) -> Any:
+    """One of a unit; None where the text is not a unit."""
+    units = _units()
+    try:
+        return units.Quantity(1.0) * (units.parse_expression(_spell(spelled)) if spelled else 1.0)
+    except Exception:  # pint raises many kinds
+        return None
+
+
 @functools.lru_cache(maxsize=512)
 def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]:
     """What one of the spelled unit is in the SI unit, and whether a mass stands for its weight in it."""
-    units = _units()
     if unit == "degC":  # an absolute temperature: only its own scale is accepted
         if spelled in ("degC", "C"):
             return 1.0, False
         raise UnitError(f"{entry} is {text!r}; expected a temperature in degC")
-    given = units.Quantity(1.0)
-    if spelled:
-        try:
-            given = given * units.parse_expression(_spell(spelled))
-        except Exception:  # pint raises many kinds; the text is simply not a unit
-            near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
-            hint = (
-                f"; did you mean {near[0]!r}?"
-                if near
-                else f"; expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
-                if unit in _KINDS
-                else "; expected one such as 'N*m' or 'rpm'"
-            )
-            raise UnitError(f"unknown unit {spelled!r:.60} in {text!r:.60} for {entry}{hint}") from None
-    wanted = units.Quantity(1.0) * (units.parse_expression(_spell(unit)) if unit != "1" else 1.0)
-    for scale in (1.0, GRAVITY):
-        if scale != 1.0:  # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
-            given = given * units.Quantity(GRAVITY, "m/s**2")
-        ratio = given / wanted
-        if ratio.check("[]"):
-            return float(ratio.to_base_units().magnitude), scale != 1.0
+    given = _quantity(spelled)
+    if given is None:
+        near = difflib.get_close_matches(spelled.replace(" ", "*"), KNOWN, n=1, cutoff=0.6)
+        hint = (
+            f"; did you mean {near[0]!r}?"
+            if near
+            else f"; expected a unit of {_kind(unit)}, such as {_example(unit)!r}"
+            if unit in _KINDS
+            else "; expected one such as 'N*m' or 'rpm'"
+        )
+        raise UnitError(f"unknown unit {spelled!r:.60} in {text!r:.60} for {entry}{hint}")
+    wanted = _quantity(unit if unit != "1" else "")
+    weight = _quantity("m/s^2")
+    if given.dimensionality == wanted.dimensionality:
+        return float((given / wanted).to_base_units().magnitude), False
+    if given.dimensionality * weight.dimensionality == wanted.dimensionality:
+        # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
+        return float((given * GRAVITY * weight / wanted).to_base_units().magnitude), True
     raise UnitError(
         f"{entry} is {text!r}, which is not {_kind(unit)}; expected a unit such as {_example(unit)!r}"
     )
