@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from backemf.apps.web.guard import HEADERS, PAGE
+from backemf.apps.web.guard import HEADERS, METHODS, PAGE
 
 PATHS = ("/", "/api/hello", "/api/projects", "/static/app.js", "/static/app.css", "/nothing")
 
@@ -51,7 +51,9 @@ def test_a_cookie_alone_changes_nothing(server):
     cookie = f"backemf-{server.port}={server.token}"
     given = {"X_Backemf_Token": None, "Cookie": cookie}
     own = f"http://127.0.0.1:{server.port}"
-    assert server.raw("POST", "/api/projects", {"name": "x"}, **given)[0] == 403
+    for method in set(METHODS) - {"GET", "HEAD"}:
+        status, _, said = server.raw(method, "/api/projects/0", {"name": "x"}, **given)
+        assert (status, b"does not say which page" in said) == (403, True), method
     assert server.raw("POST", "/api/projects", {"name": "x"}, Origin=own, **given)[0] == 200
     for site in ("cross-site", "same-site"):
         assert server.raw("GET", "/api/hello", Sec_Fetch_Site=site, **given)[0] == 403
