@@ -43,7 +43,6 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
-napoleon_custom_sections = [("Keywords", "params_style")]  # of verbs whose options are described once
 autodoc_inherit_docstrings = False  # a method that only fills in its base class's is listed there
 add_module_names = False
 toc_object_entries_show_parents = "hide"
