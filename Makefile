@@ -44,9 +44,9 @@ conformance: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-# One sign, factor or side of the source changed at a time: a test must notice. An hour or two.
+# One sign, factor or side of the source changed at a time: a test must notice. Three samples, an hour or two each.
 mutants: $(STAMP)
-	$(BIN)/python scripts/mutants.py --sample 200
+	$(BIN)/python scripts/mutants.py --fresh
 
 # The long proofs: intervals over many seeds, plans for 50 servos, recorded servos fitted, a recorder killed 200
 # times. An hour and a half.

@@ -438,8 +438,24 @@ def main(words: Sequence[str] | None = None) -> None:
         return
     found = measure(given.quick)
     if given.numbers and found["mujoco_ns"] is not None and found["compiled_ns"] is not None:
-        times = f"{found['mujoco_ns'] / found['compiled_ns']:.0f}"
-        record("python benchmarks/engines.py --numbers", {"engine.times_mj_step": times})
+        values = {"times_mj_step": f"{found['mujoco_ns'] / found['compiled_ns']:.0f}"}
+        if found["c_ns"] is not None:
+            values["times_c"] = f"{found['compiled_ns'] / found['c_ns']:.2f}"
+        values |= {name: f"{found[name]:.0f}" for name in found if name.endswith("_ns") and found[name]}
+        keys = {
+            "sensitivities": "jacobian_over_primal",
+            "times_jacfwd": "jacfwd_over_jacobian",
+            "normal": "normal_over_primal",
+            "known_s": "warm_s",
+            "new_s": "cold_s",
+            "known_normal_s": "warm_normal_s",
+            "new_normal_s": "cold_normal_s",
+            "stepper_us": "stepper_us",
+        }
+        values |= {name: f"{found[key]:.2g}" for name, key in keys.items()}
+        values["candidates"] = f"{found['candidates_mcs']:.0f}"
+        numbers = {f"engine.{name}": value for name, value in values.items()}
+        record("python benchmarks/engines.py --numbers", numbers)
     print(json.dumps(found, indent=2) if given.json else table(found))
 
 

@@ -2,11 +2,13 @@
 fault is found.
 
 python benchmarks/fleet.py [--units 60] [--jobs 2] [--seeds 4]
+python benchmarks/fleet.py --line 1000           a whole line in one process: CPU time and memory
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import shutil
 import sys
 import tempfile
@@ -79,6 +81,22 @@ def speed(units: int, jobs: int) -> float:
         return 1 / one["cpu"]
 
 
+def whole_line(units: int) -> dict[str, str]:
+    """What a line takes from its first file to its table, in one process: CPU time and memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        line = Path(folder) / "line"
+        simulated.record(line, units)
+        began = time.process_time()
+        made = timed(line, Path(folder) / "fleet", on="here")
+        cpu, memory = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\n{made['units']} units, {made['failed']} failed: {cpu:.0f} s of CPU, {memory:.0f} MB at most")
+    return {
+        "fleet.line_cpu_s": f"{cpu:.0f}",
+        "fleet.line_mb": f"{memory:.0f}",
+        "fleet.line_units": f"{units}",
+    }
+
+
 def faults(seeds: int) -> None:
     """The share of planted faults that are found, by their size in spreads; sound units called odd."""
     alarms = [
@@ -106,11 +124,17 @@ def main(words: Sequence[str] | None = None) -> None:
     given.add_argument("--units", type=int, default=60)
     given.add_argument("--jobs", type=int, default=2)
     given.add_argument("--seeds", type=int, default=4)
+    given.add_argument("--line", type=int, help="fit so many units in one process, and nothing else")
     given.add_argument("--numbers", action="store_true", help="write docs/numbers.json")
     given.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
     asked = given.parse_args(words)
     if asked.quick:
         asked.units, asked.jobs, asked.seeds = 2, 1, 1
+    if asked.line:
+        found = whole_line(asked.line)
+        if asked.numbers:
+            record(f"python benchmarks/fleet.py --line {asked.line} --numbers", found)
+        return
     rate = speed(asked.units, asked.jobs)
     if asked.numbers:
         record("python benchmarks/fleet.py --numbers", {"fleet.fits_per_core_second": f"{rate:.1f}"})

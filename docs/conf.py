@@ -21,7 +21,7 @@ author = "backemf"
 copyright = "the backemf authors, Apache-2.0"
 version = release = backemf.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown", ".ipynb": "notebook"}
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -39,27 +39,39 @@ html_static_path = ["_static", FONT]  # the same equations on every machine, wha
 html_css_files = ["site.css"]
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
 autodoc_inherit_docstrings = False  # a method that only fills in its base class's is listed there
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
 
+FIELD = re.compile(r":[a-z]+(?: [^:]+)?:(?: |$)")
+"""How an argument, a result or an error begins."""
+
+
+def as_plain(text: str) -> str:
+    """Text without markup but for code."""
+    return re.sub(r"`+([^`]+)`+|([*|_\\])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", text)
+
+
 def as_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with code in backticks:
-    nothing in them is markup, and what is set out in columns stays so."""
+    """Docstrings are plain text with code in backticks: nothing in them is markup but the lists of arguments,
+    results and errors, and what is set out in columns stays so."""
     paragraphs = [p for p in re.split(r"\n\s*\n", "\n".join(lines)) if p.strip()]
     plain: list[str] = []
     for p in paragraphs:
-        if re.search(r"^ +\S", p, re.MULTILINE) or re.search(r"^\S+ {2,}\S", p, re.MULTILINE):
+        if FIELD.match(p):
+            plain += [
+                (m[0] if (m := FIELD.match(x)) else "") + as_plain(x[m.end() if m else 0 :])
+                for x in p.splitlines()
+            ] + [""]
+        elif re.search(r"^ +\S", p, re.MULTILINE) or re.search(r"^\S+ {2,}\S", p, re.MULTILINE):
             plain += ["::", "", *("    " + line for line in textwrap.dedent(p).splitlines()), ""]
         else:
-            plain += [
-                *re.sub(
-                    r"`+([^`]+)`+|([*|_\\])", lambda m: f"``{m[1]}``" if m[1] else f"\\{m[2]}", p
-                ).splitlines(),
-                "",
-            ]
+            plain += [*as_plain(p).splitlines(), ""]
     lines[:] = plain
 
 

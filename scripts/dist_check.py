@@ -1,5 +1,5 @@
-"""The wheel as a stranger gets it: everything in it, installed without extras into a clean environment, where
-the README's first Python example runs.
+"""Wheel and source archive as a stranger gets them: everything in them, and the wheel installed without
+extras into a clean environment, where the README's first Python example and the command run.
 
 python -m build && python scripts/dist_check.py    what `make dist` does
 python scripts/dist_check.py --tag v1.2.3          only whether a tag, the version, changes and citation agree
@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import subprocess
+import tarfile
 import tempfile
 import venv
 import zipfile
@@ -20,6 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "PKG-INFO")
+"""What a source archive needs besides the source."""
 RELEASE = re.compile(r"^## (\S+), (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
 """Heading of a release in CHANGELOG.md: its version and its day."""
 
@@ -66,16 +69,20 @@ def newest(folder: Path, pattern: str) -> Path:
     return found[-1]
 
 
-def left_out(wheel: Path) -> list[str]:
-    """Files of the source that the wheel does not have."""
+def left_out(archive: Path) -> list[str]:
+    """Files that a wheel or a source archive lacks: of the source, and what builds the one from the other."""
     source = ROOT / "src"
     ours = {
         path.relative_to(source).as_posix()
         for path in (source / "backemf").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    with zipfile.ZipFile(wheel) as archive:
-        return sorted(ours - set(archive.namelist()))
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            return sorted(ours - set(wheel.namelist()))
+    with tarfile.open(archive) as source_archive:
+        there = {name.partition("/")[2] for name in source_archive.getnames()}
+    return sorted(({f"src/{name}" for name in ours} | set(BUILT_FROM)) - there)
 
 
 def example() -> str:
@@ -110,17 +117,21 @@ def main() -> int:
         print("\n".join(differences) or f"{asked.tag}: version, changes and citation agree")
         return 1 if differences else 0
     wheel = newest(asked.dist, "backemf-*.whl").resolve()
-    missing = left_out(wheel)
-    if missing:
-        print(f"{wheel.name} lacks {', '.join(missing)}; see [tool.setuptools] in pyproject.toml")
-        return 1
+    for archive in (wheel, newest(asked.dist, "backemf-*.tar.gz")):
+        missing = left_out(archive)
+        if missing:
+            print(f"{archive.name} lacks {', '.join(missing)}; see [tool.setuptools] in pyproject.toml")
+            return 1
     python = installed(wheel, asked.environment.resolve())
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "example.py"
         script.write_text(example(), encoding="utf-8")
         # -I: nothing of this folder, of the user's or of PYTHONPATH is seen
         code = subprocess.run([python, "-I", script], cwd=folder, check=False).returncode
-    print(f"{wheel.name}: the README's first example {'ends with an error' if code else 'runs'}")
+        command = python.with_name("backemf.exe" if os.name == "nt" else "backemf")
+        code = code or subprocess.run([command, "catalog"], cwd=folder, check=False).returncode
+    ended = "end with an error" if code else "run"
+    print(f"{wheel.name}: the README's first example and `backemf catalog` {ended}")
     return 1 if code else 0
 
 

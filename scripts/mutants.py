@@ -2,6 +2,8 @@
 
 python scripts/mutants.py                                 200 of them, judged by the tests that reach them
 python scripts/mutants.py --seed 7 --docs                 others, and the table in the docs
+python scripts/mutants.py --fresh                         three samples of 150, by seeds of the source
+python scripts/mutants.py --fresh 81 82 83                the same of others
 python scripts/mutants.py --list --only model/            show them, run nothing
 python scripts/mutants.py --file src/backemf/physics/gearbox.py --line 60
 python scripts/mutants.py --again                         what survived the last time, or was interrupted
@@ -37,22 +39,14 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "mutants"
 LISTED = Path(__file__).with_name("mutants_equivalent.toml")
 PAGE = ROOT / "docs" / "testing.md"
-SCOPE = (
-    *(
-        f"{PACKAGE}/{room}"
-        for room in ("physics", "engine", "identify", "kits/frc", "targets", "mujoco", "planning")
-    ),
-    f"{PACKAGE}/statistics.py",
-    f"{PACKAGE}/datasheets/reconcile.py",
-    *(
-        f"{PACKAGE}/analysis/{name}.py"
-        for name in ("motor_constants", "servo_constants", "feedforward", "isaac_lab", "curves")
-    ),
-    f"{PACKAGE}/analysis/state_space.py",
-)
+ROOMS = "physics engine identify kits targets mujoco planning sizing analysis logs/readers apps/web/guard.py"
+SCOPE = tuple(f"{PACKAGE}/{place}" for place in f"{ROOMS} statistics.py datasheets/reconcile.py".split())
 """What is changed; folders that are not there are passed over."""
-ENOUGH = 0.9
-"""Share of the mutants that must die, of those that are not listed as equivalent."""
+ENOUGH, EACH, EQUIVALENT = 0.9, 0.88, 0.03
+"""Share of the mutants that must die, of those that are not listed as equivalent: on the mean, and of each
+sample; and how many may be listed."""
+SEEDS, FRESH = (4001, 4002, 4003), 150
+"""Of the samples that --fresh draws, written down before any of them was; and how many mutants each has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,6 +174,20 @@ def share(rows: Iterable[Judged]) -> float:
     return states.count("killed") / max(len(states), 1)
 
 
+def verdict(samples: Mapping[int, Sequence[Judged]]) -> tuple[str, bool]:
+    """(what to say of fresh samples by their seeds, whether that is enough)."""
+    shares = {seed: share(rows) for seed, rows in samples.items()}
+    states = [row.state for rows in samples.values() for row in rows]
+    mean, listed = sum(shares.values()) / len(shares), states.count("equivalent") / max(len(states), 1)
+    good = mean >= ENOUGH and min(shares.values()) >= EACH and listed <= EQUIVALENT
+    each_one = ", ".join(f"{100 * died:.1f} % (--seed {seed})" for seed, died in shares.items())
+    text = (
+        f"of {len(shares)} samples {each_one} die, {100 * mean:.1f} % on the mean; {100 * listed:.1f} % are"
+    )
+    wanted = f"{100 * ENOUGH:.0f} %, each {100 * EACH:.0f} %, at most {100 * EQUIVALENT:.0f} % equivalent"
+    return f"{text} listed as equivalent; wanted: {wanted}", good
+
+
 HEAD = ["kind", "made", "killed", "survived", "equivalent"]
 
 
@@ -260,6 +268,13 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--sample", type=int, default=200, help="how many mutants (200)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (0)")
+    parser.add_argument(
+        "--fresh",
+        type=int,
+        nargs="*",
+        metavar="SEED",
+        help=f"samples of {FRESH} by these seeds, and a verdict",
+    )
     parser.add_argument("--only", default="", metavar="PATTERN", help="files whose path contains this")
     parser.add_argument("--file", metavar="PATH", help="one file")
     parser.add_argument("--line", type=int, metavar="N", help="every mutant of one line of it")
@@ -280,6 +295,8 @@ def arguments() -> argparse.Namespace:
         parser.error("--line needs --file")
     if asked.docs and (asked.only or asked.file or asked.equivalents):
         parser.error("--docs needs a sample of everything")
+    if asked.fresh is not None and (asked.again or asked.file or asked.equivalents or asked.docs):
+        parser.error("--fresh takes no --again, --file, --equivalents and no --docs")
     return asked
 
 
@@ -313,11 +330,25 @@ def run(asked: argparse.Namespace, sandbox: Sandbox, report: Path) -> tuple[dict
     return how, rows
 
 
+def judge_fresh(asked: argparse.Namespace, sandbox: Sandbox) -> int:
+    """A sample for each seed, one after the other, and the rule over all of them."""
+    samples = {}
+    for seed in asked.fresh or SEEDS:
+        one = argparse.Namespace(**{**vars(asked), "seed": seed, "sample": min(asked.sample, FRESH)})
+        samples[seed] = run(one, sandbox, BUILD / f"report-{seed}.json")[1]
+        print(f"--seed {seed}\n{printed(samples[seed])}\n", flush=True)
+    text, good = verdict(samples)
+    print(text)
+    return 0 if good else 1
+
+
 def main() -> int:
     asked = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a run in progress is stopped too
     sandbox = Sandbox(ROOT, BUILD / "kernels", ROOT.parent / "shared")
     try:
+        if asked.fresh is not None:
+            return judge_fresh(asked, sandbox)
         how, rows = run(asked, sandbox, BUILD / ("equivalents.json" if asked.equivalents else "report.json"))
     finally:
         sandbox.remove()

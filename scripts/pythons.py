@@ -21,7 +21,8 @@ from typing import NamedTuple
 from docs_tables import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""The last is no promise yet: not every dependency says that it runs there, and no result is known."""
 NEWEST_JAX = "3.13"
 """The Python that takes the newest JAX; JAX drops old Pythons first, so it is the newest one."""
 OF_JAX = ("jax", "jaxlib", "ml_dtypes", "opt_einsum")

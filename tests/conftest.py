@@ -8,6 +8,8 @@ import importlib
 import importlib.util
 import os
 import re
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,7 +39,7 @@ ABSENT = {word for word in os.environ.get("BACKEMF_ABSENT", "").replace(",", " "
 REASONS = {
     "recordings": r"recorded data",
     "peers": r"torch|warp|newton|drake|wpi|mjx|rustypot|peers",
-    "": r"there is a GPU|this MuJoCo|until MuJoCo 4|of POSIX|names of instructions|on Linux",
+    "": r"a small disk|there is a GPU|this MuJoCo|until MuJoCo 4|of POSIX|names of instructions|on Linux",
 }
 """By what is absent: what reasons of skipped tests say. The last are of the machine, wherever it stands."""
 OUTCOMES = ("passed", "failed", "skipped")
@@ -83,6 +85,12 @@ def unavailable(what: str) -> None:
     if os.environ.get("CI") and not is_expected(what):
         pytest.fail(f"{what} is missing, and CI must have it")
     pytest.skip(f"{what} is not on this machine")
+
+
+def needed_mounts() -> None:
+    """A disk of one's own size, which containers and some runners do not grant: skipped, and counted."""
+    if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
+        unavailable("mounting a small disk")
 
 
 def needed(package: str) -> Any:

@@ -210,6 +210,26 @@ def test_the_report_counts_by_kind_and_names_survivors(tmp_path):
     assert mutants.stored_report(tmp_path / "report.json")[1] == rows
 
 
+def test_fresh_samples_are_held_to_the_mean_to_each_and_to_few_equivalents():
+    def sample(killed: int, survived: int, same: int = 0) -> list[mutants.Judged]:
+        return [judged("killed")] * killed + [judged("survived")] * survived + [judged("equivalent")] * same
+
+    assert len(set(mutants.SEEDS)) == 3
+    for samples, good in (
+        ([sample(90, 10), sample(92, 8), sample(88, 12)], True),
+        ([sample(90, 10), sample(90, 10), sample(89, 11)], False),  # the mean
+        ([sample(99, 1), sample(99, 1), sample(87, 13)], False),  # one of them
+        ([sample(91, 6, 3)] * 3, True),
+        ([sample(90, 6, 4)] * 3, False),  # equivalents
+    ):
+        text, enough = mutants.verdict(dict(enumerate(samples)))
+        assert enough is good, text
+
+
+def test_what_is_changed_is_there():
+    assert all((mutants.ROOT / place).exists() for place in mutants.SCOPE)
+
+
 def test_survivors_are_found_again_where_lines_have_moved():
     file = "src/backemf/physics/a.py"
     rows = [judged("survived", file=file), judged("killed", file=file)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import backemf
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
 
-from dist_check import disagreements  # noqa: E402  # after the path to scripts is set
+from dist_check import BUILT_FROM, disagreements, left_out  # noqa: E402  # after the path to scripts is set
 
 FILES = ("src/backemf/__init__.py", "CHANGELOG.md", "CITATION.cff")
 
@@ -30,6 +32,20 @@ def test_one_that_was_forgotten_is_named(tmp_path, file):
     text = (tmp_path / file).read_text(encoding="utf-8")
     (tmp_path / file).write_text(text.replace(backemf.__version__, "9.8.7", 1), encoding="utf-8")
     assert any("9.8.7" in sentence for sentence in disagreements(root=tmp_path))
+
+
+def test_what_an_archive_lacks_is_named(tmp_path):
+    there = [p for p in (ROOT / "src" / "backemf").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    names = [p.relative_to(ROOT).as_posix() for p in there]
+    wheel, source = tmp_path / "b.whl", tmp_path / "b.tar.gz"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in names[1:]:
+            archive.writestr(name.removeprefix("src/"), "")
+    with tarfile.open(source, "w:gz") as archive:
+        for name in (*names, *BUILT_FROM[1:]):
+            archive.addfile(tarfile.TarInfo(f"backemf-1.0/{name}"))
+    assert left_out(wheel) == [names[0].removeprefix("src/")]
+    assert left_out(source) == [BUILT_FROM[0]]
 
 
 def test_a_tag_of_another_version_is_not_published():

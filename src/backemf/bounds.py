@@ -34,6 +34,8 @@ class ReadLimits:
     """Bytes of all numbers that a file holds, once it is unpacked."""
     rows: int = 5_000_000
     """Of a recording."""
+    channels: int = 4096
+    """Of a file, the elements of vectors included."""
     line: int = 1 << 20
     """Letters of one line."""
     steps: int = 100_000_000
@@ -171,6 +173,19 @@ def toml(text: str, **more: Any) -> dict[str, Any]:
     if max((part.count(".") for part in re.split(r"[,\n=]", bare)), default=0) > DOTS:
         raise tomllib.TOMLDecodeError(f"a key is of more than {DOTS} names; expected one or two")
     return tomllib.loads(text, **more)
+
+
+def check_channels(n: int) -> None:
+    """Refuse more channels than a file may have, before any is made.
+
+    Args:
+        n: channels that it has so far, or announces.
+
+    Raises:
+        TooLarge: there are more than `ReadLimits.channels`.
+    """
+    if n > limits().channels:
+        raise TooLarge(f"it has more than {limits().channels} channels; leave columns out, or {SHORTER}")
 
 
 class Unpacking:

@@ -375,7 +375,7 @@ def takes(kind: Callable[P, O]) -> Takes[P, O]:
 
 def _arguments(kind: type[Any]) -> Iterator[str]:
     """The keywords as a docstring lists them."""
-    yield "Keywords:"
+    yield "Keyword Args:"
     for one in options_of(kind):
         scope = f" Of a {one.applies_to.kind} alone." if one.applies_to else ""
         more = f" {one.more}" if one.more else ""

@@ -430,10 +430,7 @@ def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]
         )
     gravity = _units().Quantity(GRAVITY, "m/s**2")
     fault: UnitError | None = None
-    for case in (
-        _usual_case,
-        str,
-    ):  # as the trade means it, then as physics does: "nm" is a torque, or a length
+    for case in (_usual_case, str):  # as the trade means it, then as physics does: "nm", a torque or a length
         try:
             one, wanted = _expression(spelled, case), _expression("" if unit == "1" else unit, case)
         except Exception:  # pint raises many kinds; the text is simply not a unit
@@ -472,7 +469,7 @@ def _usual_case(word: str) -> str:
     return next(iter(likely), word.lower() if len(word) > 3 and (word.isupper() or word.istitle()) else word)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=8192)
 def _expression(unit: str, case: Callable[[str], str]) -> Any:
     """One of a unit as pint has it; of none, the number one."""
     return _units().Quantity(1.0) * (_units().parse_expression(_spell(unit, case)) if unit else 1.0)

@@ -15,7 +15,7 @@ from backemf import codec, store
 from backemf.findings import Finding
 from backemf.kits.frc.characterization import Feedback, FeedforwardGain, PredictedSegment
 from backemf.kits.frc.trials import Segment, Trial
-from backemf.logs.robot import Ground, Joint, Robot
+from backemf.logs.robot import Coupling, Ground, Joint, Robot
 from backemf.planning.motions import Motion, Motions, SafetyLimits, Track
 from backemf.results.fit_result import Fit, FittedLog, FittedParameter, LadderRung, Score, Start
 from backemf.results.population import Common, Population
@@ -154,6 +154,7 @@ def test_every_noun_comes_back():
         ),
         Score(rms=0.01, rms_free=0.005, held_out=True, joints={"lift": 0.01}, logs={"run": 0.01}),
         DRAWN,
+        Coupling(joints=("a", "b"), motors=("m", "n"), matrix=((1.0, 0.5), (0.0, -1.0)), at_motors=True),
         ExpectedError(mae=0.01, rms=0.02, joints={"lift": 0.01}),
         Variation(
             numbers=(DRAWN,),

@@ -227,11 +227,14 @@ def test_a_joint_of_a_fit_is_a_source(fit, tmp_path):
         read_source(f"{stored}#toe")
 
 
-def test_a_model_that_is_told_torques_keeps_its_users_law(tmp_path):
+@pytest.mark.parametrize("gear", [1, -3])
+def test_a_model_that_is_told_torques_keeps_its_users_law(gear, tmp_path):
     """PD outside, as on quadrupeds: friction and inertia are the fit's, the law stays the user's."""
     path = tmp_path / "arm.xml"
     path.write_text(
-        HASTY.replace("<position name", "<motor name").replace('timestep="0.004"', 'timestep="0.001"')
+        HASTY.replace("<position name", f'<motor gear="{gear}" name').replace(
+            'timestep="0.004"', 'timestep="0.001"'
+        )
     )
     robot = be.Robot.read(path)
     law = be.drive.Impedance(newton_metres_per_radian=20.0, newton_metre_seconds_per_radian=0.5)

@@ -1,5 +1,5 @@
-"""Whole fleets, fitted: the spread comes out as it was drawn, broken files and killed workers cost their own
-units alone."""
+"""Whole fleets, fitted: the spread comes out as it was drawn, broken files cost themselves alone, and
+killed workers nothing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 import backemf as be
 from backemf.kits.fleets import example_line as simulated
 from backemf.kits.fleets.summary import population
+from backemf.kits.fleets.work import BROKEN
 
 from .lines import options
 
@@ -62,5 +63,7 @@ def test_a_hundredth_of_broken_files_and_a_killed_worker(tmp_path):
     status = made.status
     print(f"\n{n} units in {time.monotonic() - begun:.0f} s: {status}")
     assert killed
-    assert (status.fitted, status.failed) == (n - len(broken), len(broken))
-    assert sorted(row["unit"] for row in made.rows() if row["state"] == "failed") == broken
+    assert (status.fitted, status.failed, status.codes) == (n, 0, {BROKEN: len(broken)})
+    said = {row["unit"] for row in made.rows() if any(f["code"] == BROKEN for f in row["findings"])}
+    assert sorted(said) == broken
+    assert {len(row["logs"]) for row in made.rows() if row["unit"] in said} == {3}

@@ -289,6 +289,49 @@ def unpacking() -> Iterator[Bomb]:
             yield Bomb(f"mcap, {packing}, of {announced} bytes", "mcap", written("log.mcap", content))
 
 
+def many_arrays(n: int) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for k in range(n):
+            archive.writestr(f"x{k}.npy", npy((10,)))
+    return out.getvalue()
+
+
+def columns(named: dict[str, Any]) -> bytes:
+    """A table in Parquet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(named), out, compression="zstd")
+    return out.getvalue()
+
+
+def wide() -> Iterator[Bomb]:
+    """Files of more channels than anything has, and of as many as are read, whose names take long."""
+    made: dict[str, tuple[str, Callable[[], bytes]]] = {
+        "60,000 arrays": ("npz", lambda: many_arrays(60_000)),
+        "20,000 columns": ("parquet", lambda: columns({f"c{k}": [1.0] for k in range(20_000)})),
+        "a list of 14 million": (
+            "parquet",
+            lambda: columns({"time": [0.0], "position": [np.zeros(14_000_000)]}),
+        ),
+        "4,000 units": ("parquet", lambda: columns({f"target [deg*s/s*{k}]": [1.0] for k in range(4000)})),
+        "20,000 columns of text": ("table", lambda: b"\n".join([b",".join([b"1"] * 20_000)] * 9)),
+        "20,000 lists": (
+            "pendulum",
+            lambda: json.dumps({f"k{k}": [1, 2, 3] for k in range(20_000)}).encode(),
+        ),
+    }
+    for name, (kind, content) in made.items():
+        yield Bomb(f"{kind}: {name}", kind, written(NAMED[kind], content))
+    more = (
+        "INSERT INTO topics WITH RECURSIVE c(x) AS (SELECT 2 UNION ALL SELECT x + 1 FROM c WHERE x < 300000)"
+    )
+    more = f"{more} SELECT x, '/t' || x, 'sensor_msgs/msg/JointState', 'cdr', '' FROM c"
+    yield Bomb("db3: 300,000 topics", "db3", db3(more))
+
+
 def questions() -> Iterator[Bomb]:
     """Bags whose tables are computed as they are read."""
     yield Bomb(
@@ -349,6 +392,9 @@ def texts(rng: np.random.Generator) -> Iterator[Bomb]:
         "4 MB of brackets": "time: [" + "[]," * 1_200_000 + "[]]\n",
         "8 MB": "time: [" + "1, " * 2_700_000 + "1]\n",
         "deep blocks": "".join(" " * k + "a:\n" for k in range(2000)),
+        "sequences in one another": "- " * 100_000 + "1\n",
+        "keys in one another": "? " * 60_000 + "\n",
+        "a number to the base of 60": "time: " + "1:" * 200_000 + "1\n",
         "a million anchors": "".join(f"k{k}: &a{k} 1\n" for k in range(100_000)),
     }.items():
         yield Bomb(f"yaml: {name}", "yaml", written("log.yaml", content.encode()))
@@ -376,6 +422,9 @@ def texts(rng: np.random.Generator) -> Iterator[Bomb]:
         out = io.BytesIO()
         np.savez(out, time=times, position_rad=values)
         yield Bomb(f"a clock {name}, npz", "npz", written("log.npz", out.getvalue()))
+
+
+BODY = '<body><joint/><geom size="1"/></body>'
 
 
 def models() -> Iterator[Bomb]:
@@ -406,6 +455,8 @@ def models() -> Iterator[Bomb]:
         "a tag of 4 MB": f'<custom><text name="t" data="{"x" * 4_000_000}"/></custom>',
         "a joint of NaN": '<worldbody><body pos="nan nan nan"><joint name="k"/><geom size="1"/></body>'
         "</worldbody>",
+        "attributes": "<custom><text " + " ".join(f'a{k}="1"' for k in range(60_000)) + "/></custom>",
+        "bodies in one place": f"<worldbody>{BODY * 2000}</worldbody>",
         "a model in it": '<asset><model name="m" file="../other.xml"/></asset>',
     }  # fmt: skip
     beside = {
@@ -422,7 +473,7 @@ def models() -> Iterator[Bomb]:
 
 def every(rng: np.random.Generator) -> list[Bomb]:
     """All of them."""
-    return [*no_files(), *unpacking(), *questions(), *texts(rng), *models()]
+    return [*no_files(), *unpacking(), *wide(), *questions(), *texts(rng), *models()]
 
 
 def drawn(n: int, seed: int, seeds: dict[str, tuple[str, bytes]]) -> list[Bomb]:

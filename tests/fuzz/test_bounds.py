@@ -72,6 +72,15 @@ def test_many_hostile_files_are_refused_within_bounds(tmp_path, valid, inputs, w
     print(open_each(chosen, tmp_path, worker, inputs))
 
 
+@posix
+@pytest.mark.slow
+def test_files_of_many_channels_and_of_deep_blocks_are_refused_within_bounds(tmp_path, inputs, worker):
+    deep = ("one another", "base of 60", "attributes", "bodies in")
+    chosen = [b for b in bombs.every(np.random.default_rng(SEED)) if any(word in b.name for word in deep)]
+    most = open_each([*bombs.wide(), *chosen], tmp_path, worker, inputs)
+    assert most["refused"] >= 20  # 6 wide ones and 3 texts, each of them twice, and models
+
+
 BODY = '<body name="arm"><joint name="knee" type="hinge"/><geom size="0.1"/></body>'
 PART = f"<mujocoinclude>{BODY}</mujocoinclude>"
 

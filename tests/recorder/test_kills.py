@@ -20,7 +20,7 @@ from backemf.codec import plain
 from backemf.kits.recorder.reader import SLOT, RecordingJournal, lines
 from backemf.planning.motions import Motions
 
-from ..conftest import unavailable
+from ..conftest import needed_mounts, unavailable
 from .rig import BENCH, hold, started, tapped, torque, until, virtual
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
@@ -207,8 +207,7 @@ CRAMPED = 'mount -t tmpfs -o size=32k none "$0" && "$@"; code=$?; cp "$0"/*.json
 @linux
 def test_a_disk_without_room_ends_it_and_is_said_in_the_log(servo, tmp_path):
     """A disk of 32 kB: what a system says there is another error than that of a bound on files."""
-    if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
-        pytest.skip("mounting a small disk is not allowed here")
+    needed_mounts()
     small = tmp_path / "small"
     small.mkdir()
     hold(60.0).write(tmp_path / "plan.json")

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import stat
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT, needed
+from ..conftest import ROOT, needed, needed_mounts
 from .conftest import START, Server
 
 posix = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and the modes of files")
@@ -252,6 +251,17 @@ def test_an_uploaded_model_includes_nothing_from_outside(server, tmp_path):
         assert "not yours" not in json.dumps(project.answer(job))
 
 
+def test_a_folder_and_a_file_of_one_name_are_refused(server):
+    project, rows = server.project(), b"time [s],position [deg]\n0,1\n1,2\n2,3\n"
+    assert project.put("y.csv", rows)[0] == 200
+    assert project.put("d.csv", rows, folder="f.csv")[0] == 200
+    for name, folder in (("a.csv", "y.csv"), ("y.csv/z.csv", "y.csv"), ("d.csv/z.csv", "f.csv")):
+        status, said = project.put(name, rows, folder=folder)
+        assert (status, "rename one" in said["remedy"]) == (400, True), (name, said)
+    assert project.put("f.csv", rows, replace="1")[0] == 400
+    assert project.put("f.csv", rows)[1]["name"] == "f-2.csv"
+
+
 MOUNTED = """
 mount -t tmpfs -o size=3m none {folder} && exec "$@"
 """
@@ -261,8 +271,7 @@ mount -t tmpfs -o size=3m none {folder} && exec "$@"
 def cramped(tmp_path):
     """A server whose disk holds 3 MB."""
     needed("fastapi")
-    if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
-        pytest.skip("mounting a small disk is not allowed here")
+    needed_mounts()
     folder = tmp_path / "disk"
     folder.mkdir()
     made = Server(folder)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import socket
+from typing import Any
 
 import pytest
 
-from backemf.apps.web.guard import HEADERS, PAGE
+from backemf.apps.web.guard import HEADER, HEADERS, METHODS, PAGE, Guard
 
 PATHS = ("/", "/api/hello", "/api/projects", "/static/app.js", "/static/app.css", "/nothing")
 
@@ -46,12 +49,58 @@ def test_other_pages_may_not_ask(server, origin):
     assert server.raw("POST", "/api/projects", {"name": "x"}, Origin=origin)[0] == 403
 
 
+def passed(method: str, query: bytes, headers: dict[str, str]) -> int:
+    """The status of an answer, by the guard alone, in front of an app that says yes to everything."""
+    told: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message: Any) -> None:
+        told.extend([message["status"]] if "status" in message else [])
+
+    raw = [(name.encode(), value.encode()) for name, value in headers.items() if value]
+    scope = {"type": "http", "method": method, "path": "/api/x", "query_string": query, "headers": raw}
+    asyncio.run(Guard(app, "secret", ["me:1"], "jar")(scope, None, send))
+    return told[0]
+
+
+def test_every_mixture_of_who_asks_and_how_is_answered_by_one_rule():
+    own, right = "http://me:1", "secret"
+    for host, origin, token, cookie, site, method in itertools.product(
+        ("me:1", "you:1"),
+        ("", own, "http://you:1"),
+        ("", right, "wrong"),
+        ("", f"a=b; jar={right}", "jar=wrong"),
+        ("", "same-origin", "none", "cross-site"),
+        (*METHODS, "PATCH"),
+    ):
+        given = {
+            "host": host,
+            "origin": origin,
+            HEADER.decode(): token,
+            "cookie": cookie,
+            "sec-fetch-site": site,
+        }
+        known = token == right or right in cookie
+        from_here = host == "me:1" and origin in ("", own) and site != "cross-site"
+        says_where = method in ("GET", "HEAD") or token == right or origin == own
+        good = from_here and known and says_where
+        wanted = 200 if good else 403
+        if host == "me:1" and method == "PATCH":
+            wanted = 405
+        assert passed(method, b"", given) == wanted, (method, given)
+        assert passed(method, b"token=wrong", given) == wanted
+
+
 def test_a_cookie_alone_changes_nothing(server):
     """A form on another page sends the cookie, and perhaps no origin."""
     cookie = f"backemf-{server.port}={server.token}"
     given = {"X_Backemf_Token": None, "Cookie": cookie}
     own = f"http://127.0.0.1:{server.port}"
-    assert server.raw("POST", "/api/projects", {"name": "x"}, **given)[0] == 403
+    for method in set(METHODS) - {"GET", "HEAD"}:
+        status, _, said = server.raw(method, "/api/projects/0", {"name": "x"}, **given)
+        assert (status, b"does not say which page" in said) == (403, True), method
     assert server.raw("POST", "/api/projects", {"name": "x"}, Origin=own, **given)[0] == 200
     for site in ("cross-site", "same-site"):
         assert server.raw("GET", "/api/hello", Sec_Fetch_Site=site, **given)[0] == 403

@@ -8,6 +8,8 @@ import pytest
 
 from backemf.apps.web import uploads
 from backemf.errors import InvalidValue
+from backemf.kits.frc.wpilog import CONVERTERS
+from backemf.logs.readers import READERS
 
 ODD = [
     "../../../etc/passwd.csv",
@@ -47,6 +49,12 @@ def test_what_is_left_of_a_name_is_no_path(given):
 def test_a_plain_name_stays_as_it_is():
     assert uploads.stored_name("run_1-fast.v2.CSV") == "run_1-fast.v2.csv"
     assert uploads.stored_name("run.csv", ["RUN.csv", "run-2.csv"]) == "run-3.csv"
+
+
+def test_what_readers_read_may_be_uploaded():
+    for ending in {ending for reader in READERS.values() for ending in reader.SUFFIXES}:
+        if ending not in CONVERTERS and ending not in (".dat", ".log", ".asc", ".tab"):  # too much else
+            assert uploads.stored_name(f"run{ending}") == f"run{ending}"
 
 
 @pytest.mark.parametrize("given", ["x.exe", "x", "x.html", "x.svg", "x.js", "x.pkl", "x.csv/", ""])

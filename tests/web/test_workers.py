@@ -6,11 +6,14 @@ import asyncio
 import json
 import signal
 import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from backemf.apps.web.fork import Bounds
+from backemf.apps.web.jobs import Queue
 from backemf.apps.web.workers import LOST, Copies, Programs, Workers, workers
 
 from ..conftest import ROOT
@@ -95,6 +98,14 @@ def test_too_much_time_and_too_large_a_file_end_a_command(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT])
 def test_a_command_that_dies_is_noticed(tmp_path, number):
     assert ran(tmp_path, "signal", str(int(number)))[0] == -number
+
+
+def test_a_library_that_breaks_down_is_no_want_of_memory():
+    queue: Any = types.SimpleNamespace()
+    reasons = {number: Queue._reason(queue, queue, -number)[0] for number in (9, 11)}
+    assert "want of memory" in reasons[9]
+    assert "broke down (signal 11)" in reasons[11]
+    assert "memory" not in reasons[11]
 
 
 @posix

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import SHORTER, limits
+from ..bounds import SHORTER, check_channels, limits
 from ..errors import BackemfError, TooLarge
 from ..files import list_in, table_in
 from ..findings import Finding
@@ -173,6 +173,7 @@ def of_arrays(path: Path, format: str, named: Iterable[tuple[str, np.ndarray | N
             channels += columns
         else:
             left.append(name)
+        check_channels(len(channels) + len(single) + len(left))
     if not channels:
         raise ReadError(f"no vectors of numbers; found: {', '.join([*left, *single]) or 'nothing'}")
     notes = [f"single values, not signals: {', '.join(single)}"] if single else []
@@ -211,7 +212,8 @@ def encoding_of(head: bytes) -> str:
 
 
 def check_table(rows: int, columns: int) -> None:
-    """Refuse a table with more rows, or more numbers, than a recording may have."""
+    """Refuse a table with more rows, columns or numbers than a recording may have."""
+    check_channels(columns)
     most = limits()
     if rows > most.rows:
         raise TooLarge(f"it has more than {most.rows} rows; {SHORTER}")

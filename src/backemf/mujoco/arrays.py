@@ -72,7 +72,11 @@ def rest_springs(model: Any, data: Any) -> None:
 @contextlib.contextmanager
 def without_log() -> Iterator[None]:
     """MuJoCo's warnings go nowhere for a while: by itself it writes a MUJOCO_LOG.TXT into the folder one is
-    in."""
+    in. What it gives up for is an error in words.
+
+    Raises:
+        InvalidValue: the model needs more of MuJoCo than it has.
+    """
     try:
         mujoco = load_mujoco()
     except NotAvailable:  # whoever needs it says so
@@ -82,6 +86,12 @@ def without_log() -> Iterator[None]:
     mujoco.set_mju_user_warning(lambda text: None)
     try:
         yield
+    except mujoco.FatalError as error:
+        words = " ".join(str(error).split())[:200]
+        raise InvalidValue(
+            f"MuJoCo {mujoco.__version__} gives up on this model: {words}; expected one with less in it, or"
+            ' with <size memory="..."/> for what it has'
+        ) from None
     finally:
         mujoco.set_mju_user_warning(before)
 

@@ -114,6 +114,8 @@ def _content(path: Path, seen: list[Path]) -> bytes:
 
 MOST_PARTS, MOST_POINTS = 10_000, 1 << 24
 """How many parts an element may stand for, and how many pixels, or points of a height field, an asset has."""
+MOST_ATTRIBUTES = 100
+"""Of one element: no element of MuJoCo takes half of that, and it looks each up among all."""
 FOLDERS = ("meshdir", "texturedir", "assetdir")
 
 
@@ -145,6 +147,7 @@ def check_counts(elements: Sequence[Element]) -> None:
     open_: list[tuple[int, float]] = []
     for e in elements:
         open_ = [(end, n) for end, n in open_ if end < 0 or end > e.start]
+        _refuse_many(e, len(e.attributes), MOST_ATTRIBUTES, "attributes")
         many = math.prod(_numbers(e, "count")) * (open_[-1][1] if open_ else 1)
         _refuse_many(e, many, MOST_PARTS, "parts")
         if e.tag == "replicate":
@@ -168,7 +171,7 @@ def _numbers(element: Element, *names: str) -> list[float]:
 def _refuse_many(element: Element, n: float, most: int, what: str) -> None:
     if n > most:
         where = f"<{element.tag}> in {element.file.name}"
-        raise TooLarge(f"{where} stands for {n:.3g} {what}; expected at most {most}")
+        raise TooLarge(f"{where} has {n:.3g} {what}; expected at most {most}")
 
 
 def check_text(text: str) -> str:

@@ -89,6 +89,7 @@ class Actuator(q_.Part):
         """Unit of a parameter, in metres and newtons where the axis is linear."""
         unit = self.traits(path)["unit"]
         at_output = not path.startswith("motor.") or self.gearbox == Gearbox()
+        at_output = at_output and path != "drive.bandwidth"  # of the current, not of the joint
         return linear_unit(unit) if self.motion == "linear" and at_output else unit
 
     @property

@@ -219,8 +219,14 @@ async def _upload(workspace: Workspace, project: Project, request: Request) -> A
     size, clock = 0, workspace.limits.upload_seconds
     with workspace.arriving(project, name) as note_size:
         note_size(int(request.headers.get("content-length") or 0))
-        place = workspace.files(project) / name
-        place.parent.mkdir(parents=True, exist_ok=True)
+        files = workspace.files(project)
+        place = files / name
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            place = files
+        if place.is_dir():
+            raise InvalidValue(f"{name!r} is a file's name for a folder, or the other way round; rename one")
         try:
             with replacing(place, force=True) as beside:
                 async with asyncio.timeout(clock):

@@ -204,7 +204,10 @@ class Queue:
         if code == LOST:
             return "the worker that ran it has gone", "start it again"
         if code < 0:
-            return f"it was ended by the system (signal {-code}), most likely for want of memory", smaller
+            if -code == getattr(signal, "SIGKILL", 9):
+                return "it was ended by the system, most likely for want of memory", smaller
+            again = "look whether the recording is damaged; if not, please report it with the recording"
+            return f"the program broke down (signal {-code}), as a library does over a damaged file", again
         answer = self.answer(job)
         if isinstance(answer, dict) and answer.get("error"):
             error, remedy = str(answer["error"]), str(answer.get("remedy", ""))

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from ...errors import InvalidValue
 from ...kits.frc.wpilog import CONVERTERS
 
-BINARY = (".npz", ".npy", ".mat", ".parquet", ".mcap", ".wpilog")
+BINARY = (".npz", ".npy", ".mat", ".parquet", ".mcap", ".db3", ".wpilog")
 RECORDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", *BINARY, ".yaml", ".yml")
 MODELS = (".xml", ".mjcf", ".urdf")
 MESHES = (".stl", ".obj", ".msh", ".png")

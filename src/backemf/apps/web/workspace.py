@@ -219,7 +219,7 @@ class Workspace:
         """Names that a new file may not have: of files, of uploads on their way, of what commands write."""
         given = [name for key, name, _ in self._arriving.values() if key == project.id]
         promised = [name for key, name in self._promised if key == project.id]
-        return [name for name in (*project.files, *given, *promised) if "/" not in name]
+        return [name for name in (*project.files, *folders(project), *given, *promised) if "/" not in name]
 
     @contextlib.contextmanager
     def arriving(self, project: Project, name: str) -> Iterator[Callable[[int], None]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bounds import Unpacking, bytes_of
+from ...bounds import Unpacking, bytes_of, check_channels
 from ...files import write_all
 from ...logs.recording import Channel, Keep, ReadError, Recording, Report, everything, silent
 
@@ -216,7 +216,10 @@ def whole(path: Path, logged: Iterable[Series], keep: Keep = everything, unclear
     Raises:
         ReadError: where no entry holds numbers.
     """
-    channels = [c for series in logged for c in _channels(series)]
+    channels: list[Channel] = []
+    for series in logged:
+        channels += _channels(series)
+        check_channels(len(channels))
     if not channels:
         raise ReadError("no numbers in the log; expected boolean, int64, float or double entries")
     titles = [replace(c, values=None, time=None) for c in channels]

@@ -44,7 +44,11 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     try:
         bench = None if head.get("bench") is None else load(head["bench"], f"{path}, bench")
         joints = head["joints"]
-        made = [_joint(path, head, end, j, joint, rows, bench) for j, joint in enumerate(joints)]
+        check_table(0, len(joints))
+        own: dict[int, list[Any]] = {}
+        for row in rows:
+            own.setdefault(row[2], []).append(row)
+        made = [_joint(path, head, end, joint, own.get(j, []), bench) for j, joint in enumerate(joints)]
     except BackemfError:
         raise
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
@@ -99,15 +103,8 @@ def ending(end: dict[str, Any]) -> tuple[bool, str]:
 
 
 def _joint(
-    path: Path,
-    head: dict[str, Any],
-    end: dict[str, Any],
-    j: int,
-    joint: dict[str, Any],
-    rows: Any,
-    bench: Any,
+    path: Path, head: dict[str, Any], end: dict[str, Any], joint: dict[str, Any], mine: list[Any], bench: Any
 ) -> Recording | None:
-    mine = [row for row in rows if row[2] == j]
     samples = [row for row in mine if row[0] == SAMPLE]
     if not samples:
         return None

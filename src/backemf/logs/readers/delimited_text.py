@@ -106,6 +106,7 @@ def layout(lines: list[str]) -> TableLayout:
     """The layout that makes the most of the last of these lines."""
     rows = [k for k, line in enumerate(lines) if line.strip() and not is_comment(line)]
     separator, decimal, width = _dialect(lines, rows)
+    check_table(0, width)
     table = {k: c for k in rows if len(c := _trim_row(cells(lines[k], separator), width)) == width}
     first = _first_row(table, width, decimal)
     below = [k for k in rows if first is not None and k >= first]
@@ -288,6 +289,7 @@ def _without_lists(path: Path, encoding: str) -> list[str]:
     split = [cells(row.text, table.separator) for row in rows]
     widths, words = list_cells.widths_of([row for row in split[table.first :] if len(row) == table.width])
     lines = []
+    check_table(0, sum(widths.values()))
 
     def write(row_cells: list[str]) -> str:
         return separator.join(f'"{cell}"' if separator in cell else cell for cell in row_cells)

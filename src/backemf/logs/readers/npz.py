@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...bounds import Unpacking, check_file, limits
+from ...bounds import Unpacking, check_channels, check_file, limits
 from ..recording import Keep, ReadError, Recording, Report, everything, of_arrays, silent
 
 FORMAT = "NumPy"
@@ -45,6 +45,7 @@ def _arrays(file: IO[bytes], stem: str, report: Report) -> Iterator[tuple[str, A
         yield from _fields("" if content.dtype.names else stem, content)
         return
     with content as archive:
+        check_channels(len(archive.files))
         sizes = {one.filename: one.file_size for one in archive.zip.infolist()}
         for k, name in enumerate(archive.files):
             unpacking.take(sizes.get(f"{name}.npy", sizes.get(name, 0)))

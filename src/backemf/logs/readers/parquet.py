@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bounds import Unpacking, check_file
+from ...bounds import Unpacking, check_channels, check_file
 from ...errors import NotAvailable, TooLarge
 from ..recording import Channel, Keep, ReadError, Recording, Report, check_table, everything, silent
 
@@ -63,6 +63,7 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
     """The one recording in a table, read in batches."""
     pa = pyarrow()
     with open_file(path) as file:
+        check_channels(len(file.schema_arrow))
         kinds = {f.name: kind for f in file.schema_arrow if (kind := kind_of(pa, f.type))}
         left = [f.name for f in file.schema_arrow if f.name not in kinds]
         titles = _titles(file, kinds)
@@ -110,6 +111,10 @@ def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | 
     """Channels without values, each with its column and, in a column of vectors, its element;
     the first row tells how many."""
     vectors = [name for name, kind in kinds.items() if kind == "vector"]
+    if vectors and file.num_row_groups:
+        group = file.metadata.row_group(0)
+        most = max(group.column(j).num_values for j in range(group.num_columns))
+        check_channels(most // max(1, group.num_rows))
     try:
         first = next(file.iter_batches(batch_size=1, columns=vectors), None) if vectors else None
     except BROKEN as error:
@@ -119,7 +124,8 @@ def _titles(file: Any, kinds: dict[str, str]) -> list[tuple[Channel, str, int | 
         if kind != "vector":
             titles.append((Channel(name=name, unit="s" if kind == "date" else ""), name, None))
         elif first is not None and first.num_rows:
-            width = len(first.column(name)[0].as_py() or ())
+            width = len(first.column(name)[0].values or ())
+            check_channels(len(titles) + width)
             titles += [(Channel(name=f"{name}.{j}"), name, j) for j in range(width)]
     return titles
 
@@ -151,7 +157,7 @@ def values_of(pa: Any, column: Any, kind: str, name: str) -> np.ndarray:
         ReadError: vectors of different lengths.
     """
     if kind == "vector":
-        lengths = {len(v) for v in column if v.is_valid}
+        lengths = {*column.value_lengths().drop_null().unique().to_pylist()}
         if len(lengths) > 1 or column.null_count:
             wanted = "expected as many numbers in every row"
             raise ReadError(f"column {name!r} holds lists of different lengths; {wanted}")

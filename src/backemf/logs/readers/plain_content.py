@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import signal
+from ...bounds import check_channels
 from ...errors import BackemfError
 from ...files import list_in
 from ...findings import Finding, finding
@@ -183,6 +184,7 @@ def _collect(items: Iterable[Item]) -> tuple[dict[str, Any], dict[str, Columns]]
     for key, value, element in items:
         if element:
             tables.setdefault(key, Columns()).add(value)
+            check_channels(len(tables))
         elif isinstance(value, dict):  # one level down: {"motor": {"t": [...], "q": [...]}}
             for name, inner in value.items():
                 for item in list_in(inner):

@@ -11,6 +11,7 @@ from rosbags, those of controllers and of Unitree's robots from here.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 import tomllib
@@ -24,7 +25,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ...bounds import SHORTER, Unpacking, check_file, limits
+from ...bounds import SHORTER, Unpacking, check_channels, check_file, limits
 from ...errors import NotAvailable, TooLarge
 from ..log import MEASURED, UNITS
 from ..mapping import NONE
@@ -239,6 +240,7 @@ class Topic:
             column.extend([math.nan] * (n - len(column)))
             if len(column) == n:
                 column.append(value)
+        check_channels(len(self.values))
 
 
 class Bag:
@@ -255,6 +257,7 @@ class Bag:
             there = ", ".join(f"{topic} ({kind})" for topic, kind in self.others.items()) or "none"
             also = "a controller's state, a trajectory, a forward command or Unitree's LowState"
             raise ReadError(f"no topic holds {JOINT_STATE}, {also}; there are: {there}")
+        check_channels(sum(len(topic.values) for topic in self.topics.values()))
         clocks, began, note = self._clocks()
         channels, nobody = self._channels(clocks, began)
         left = [f"topic {topic!r} ({kind}) is not used" for topic, kind in self.others.items()]
@@ -430,6 +433,7 @@ class BagReader:
 
 def _read_messages(storage: Any, bag: Bag, count: itertools.count[int], report: Report) -> None:
     """Put the messages about joints into `bag`."""
+    check_channels(len(storage.connections))
     decode: dict[int, Callable[[bytes], Any]] = {}
     for connection in storage.connections:
         if connection.msgtype in KINDS:
@@ -509,20 +513,15 @@ def _part_size(size: int) -> int:
 def _decoder_of(connection: Any) -> Callable[[bytes], Any] | None:
     """What makes a message of its bytes; None where nobody knows its fields."""
     from rosbags.interfaces import MessageDefinitionFormat
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     kind, stored = connection.msgtype, connection.msgdef
     encoding = connection.ext.serialization_format
     if encoding != "cdr" or stored.format is MessageDefinitionFormat.IDL:
         written = f"is written as {stored.format.name.lower()} in {encoding}"
         raise ReadError(f"topic {connection.topic!r} {written}; expected ros2msg in cdr")
-    text = stored.data or DEFINITIONS.get(kind)
-    store = get_typestore(Stores.EMPTY if text else Stores.ROS2_HUMBLE)
-    if text:
-        store.register(get_types_from_msg(text, kind))
-    elif kind not in store.fielddefs:
+    fields, store = _fields_of(kind, stored.data or DEFINITIONS.get(kind, ""))
+    if fields is None:
         return None
-    fields = store.get_msgdef(kind)
 
     def decode(content: bytes) -> Any:
         """Not `deserialize_cdr`, which refuses what stands behind the last field that we know."""
@@ -532,6 +531,25 @@ def _decoder_of(connection: Any) -> Callable[[bytes], Any] | None:
         return read(content[4:], 0, fields.cls, store)[0]
 
     return decode
+
+
+@functools.lru_cache(maxsize=16)
+def _fields_of(kind: str, text: str) -> tuple[Any, Any]:
+    """(the fields of a type of message, the types that it is made of), once for all topics of the type.
+
+    Args:
+        kind: its name.
+        text: its definition; empty: as ROS has it.
+
+    Returns:
+        Nothing for the fields where ROS has no such type.
+    """
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    store = get_typestore(Stores.EMPTY if text else Stores.ROS2_HUMBLE)
+    if text:
+        store.register(get_types_from_msg(text, kind))
+    return store.get_msgdef(kind) if kind in store.fielddefs else None, store
 
 
 MCAP = BagReader("MCAP", (".mcap",), b"\x89MCAP0\r\n", ".mcap", "not an MCAP file of ROS 2 that can be read")

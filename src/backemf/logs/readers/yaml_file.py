@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,13 @@ LARGEST = 4 << 20
 """Bytes: a parser of YAML takes a second for each megabyte, and a hundred times its memory."""
 MOST = 400_000
 """Values, and four times the lists and objects in brackets."""
+WANTED = "expected entries or lists of numbers"
 DEEPEST = 1000
-"""Brackets within brackets; a parser's time grows with the square of them,
-and no recording has more than a few."""
+"""Brackets within brackets, and marks of blocks within blocks: a parser's time grows with the square
+of them, its stack with each, and no recording has more than a few."""
+_INDENT = re.compile(rb"[-?: \t]+")
+_SIXTIES = re.compile(rb"(?::[0-5]?[0-9]){20}")
+"""1:30:00 is a number to the base of 60, and its time grows with the square of its digits."""
 
 
 def can_read(path: Path, head: bytes) -> bool:
@@ -45,15 +50,19 @@ def entries(path: Path, keep: Keep = everything, report: Report = silent) -> lis
             f"it has {lists} brackets and {values} values, where {MOST} are read; save it as JSON"
         )
     if (depth := _depth(raw)) > DEEPEST:
-        wanted = "expected entries or lists of numbers"
-        raise ReadError(f"not plain YAML: {depth} brackets are open at once; {wanted}")
+        raise ReadError(f"not plain YAML: {depth} brackets are open at once; {WANTED}")
+    letters = raw.replace(b"\0", b"")  # those of UTF-16 too
+    if (depth := max(map(len, _INDENT.findall(letters)), default=0)) > DEEPEST:
+        raise ReadError(f"not plain YAML: {depth} blanks or marks (- ? :) stand in a row; {WANTED}")
+    if _SIXTIES.search(letters):
+        raise ReadError(f"not plain YAML: a number has 20 colons; {WANTED}")
     try:
         content = yaml.load(raw.decode(encoding), Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
         raise ReadError(f"not plain YAML{place}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         raise ReadError(f"not plain YAML: {error}") from None
     _refuse_many(content, len(raw))
     report(1.0)

@@ -88,11 +88,15 @@ def explain(
     data = mujoco.MjData(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
-    mujoco.mj_forward(model, data)
+    flags = model.opt.disableflags
+    model.opt.disableflags = flags | mujoco.mjtDisableBit.mjDSBL_CONTACT
+    mujoco.mj_forward(model, data)  # contacts say nothing of an actuator, and may be millions
+    model.opt.disableflags = flags
     rows: list[ActuatorExplanation] = []
-    leaders = _leaders(loaded)
+    leaders, written = _leaders(loaded), False
     for i, name in enumerate(actuator_names(model)):
-        rows.append(_row(loaded, data, i, name, pairs, leaders, given, path, any(r.command for r in rows)))
+        rows.append(_row(loaded, data, i, name, pairs, leaders, given, path, written))
+        written = written or bool(rows[-1].command)
     if rows:  # of the model as a whole; what MJX refuses it says itself
         ignored = [f for f in mjx_findings(model) if f.code == "mjx_ignores"]
         rows[0] = replace(rows[0], findings=(*rows[0].findings, *ignored))
