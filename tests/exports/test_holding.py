@@ -157,6 +157,45 @@ def test_into_a_model_with_degrees_defaults_and_a_keyframe(tmp_path):
     assert "springyield" not in (tmp_path / "third.xml").read_text()
 
 
+@pytest.mark.parametrize("to", ["mujoco@4.0", "mujoco-classic", "mujoco-plugin", "jax@mjx", "attach"])
+def test_a_new_actuator_takes_out_the_springs_of_the_one_before(to, tmp_path):
+    """Whoever drives the joint has its friction; left there, a spring would hold it a second time."""
+    path = tmp_path / "leg.xml"
+    path.write_text(LEG.replace("</worldbody>", "</worldbody><tendon><fixed name='own' stiffness='0'>"
+                                "<joint joint='knee' coef='1'/></fixed></tendon>", 1))  # fmt: skip
+    export({"knee": SERVO}, "mujoco@4.0", into=path, at_rest="springyield", replay=False).write(
+        path, force=True
+    )
+    assert "springyield" in path.read_text()
+    if to == "attach":
+        model = be.attach(path, {"knee": SERVO}).model
+    else:
+        how: Any = {"at_rest": "frictionloss"} if to == "mujoco@4.0" else {}
+        made: Any = export({"knee": SERVO}, to, into=path, replay=False, **how)
+        assert any("springs that yielded are out" in change for change in made.changes)
+        text = made.files[path.resolve()] if path.resolve() in made.files else made.files[path]
+        assert b"springyield" not in text
+        if to == "mujoco-plugin":
+            return
+        model = mujoco.MjModel.from_xml_string(text.decode())
+    assert [model.tendon(k).name for k in range(model.ntendon)] == ["own"]
+    assert model.nplastic == 0
+
+
+def test_springs_stay_where_the_actuator_knows_no_friction(tmp_path):
+    path = tmp_path / "leg.xml"
+    path.write_text(LEG)
+    export({"knee": SERVO}, "mujoco@4.0", into=path, at_rest="springyield", replay=False).write(
+        path, force=True
+    )
+    made: Any = export(
+        {"knee": SERVO}, "mujoco-classic", into=path, replay=False, unknown={"knee": ["friction"]}
+    )
+    assert b"springyield" in next(iter(made.files.values()))
+    (kept,) = (f for f in made.findings if f.code == "kept_from_model")
+    assert "a spring that yields stays as in the model" in kept.text
+
+
 def test_springs_go_onto_a_spec():
     spec = mujoco.MjSpec.from_string(LEG)
     apply(written(at_rest="springyield"), spec)

@@ -19,7 +19,7 @@ from backemf.engine.compile.trace import PRIMITIVES, trace
 from backemf.engine.hosted_system import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
-from backemf.errors import InvalidValue
+from backemf.errors import BackemfError, BackemfWarning, InvalidValue
 from backemf.mujoco.models import mjx_findings
 from backemf.results.spread import Spread
 from backemf.targets.export import export
@@ -334,6 +334,38 @@ def test_elliptic_cones_become_pyramidal_and_it_is_said(in_mjx, tmp_path):
     assert np.all(np.isfinite(be.rollout(in_mjx, {".*": LATE}, np.full((2, 1), 0.1))))
 
 
+def test_a_rollout_takes_one_actuator_and_refuses_what_does_not_fit(in_mjx):
+    run = be.Rollout(in_mjx, LATE)
+    asked, p, fitting = np.full((2, 1), 0.1), run.params, r"expected \(1,\), one for each of knee"
+    path = "motor.resistance"
+    for error, commands, given, how in (
+        (r"n, 1\), a column for each of knee", np.zeros((5, 2)), p, {}),
+        (r"shape \(0, 1\); expected \(n, 1\)", np.zeros((0, 1)), p, {}),
+        (r"unknown number .*'motor\.resistence'; did you mean 'motor\.resistance'", asked,
+         {**p, "motor.resistence": p[path]}, {}),
+        (r"params have no drive\.supply; expected all", asked,
+         {k: v for k, v in p.items() if k != "drive.supply"}, {}),
+        (rf"motor\.resistance has the shape \(\); {fitting}", asked, {**p, path: 2.0}, {}),
+        (r"delay is -0\.01", asked, {**p, "drive.delay": -0.01 + 0.0 * p["drive.delay"]}, {}),
+        (r"n_substeps is 0; expected a whole number", asked, p, {"n_substeps": 0}),
+        (r"n_substeps is 2\.5; expected a whole number", asked, p, {"n_substeps": 2.5}),
+        (rf"start has the shape \(2,\); {fitting}", asked, p, {"start": [0.0, 0.0]}),
+    ):  # fmt: skip
+        with pytest.raises(BackemfError, match=error):
+            run(commands, given, **how)
+    with pytest.raises(ValueError, match=rf"the command has the shape \(2,\); {fitting}"):
+        run._robot.drive(p, run._data, jnp.asarray([0.1, 0.2]))
+
+
+def test_a_rollout_says_what_mjx_leaves_out(in_mjx):
+    in_mjx.write_text(ARM.replace('axis="0 1 0"', 'axis="0 1 0" stiffness="1" springyield="0.01"', 1))
+    with pytest.warns(
+        BackemfWarning, match=r"without the yield of springs \(they pull back like any other\)"
+    ):
+        run = be.Rollout(in_mjx, LATE)
+    assert "mjx_ignores" in [f.code for f in run.findings]
+
+
 @pytest.mark.proof
 def test_a_real_arms_rollout_has_derivatives_with_its_contacts(in_mjx, shared_data):
     """The SO-101 as it is published: elliptic cones, many geoms; one joint's commands come late."""
@@ -366,7 +398,9 @@ def test_what_mjx_leaves_out_is_a_finding(tmp_path):
     (tmp_path / "own.xml").write_text(own)
     left = be.export({".*": LATE}, "jax@mjx", into=tmp_path / "own.xml").findings
     (remedy,) = (f.remedy for f in left if f.code == "mjx_ignores")
-    assert remedy.startswith("take out all but the first number of stiffness of joint knee, springyield of")
+    assert remedy.startswith(
+        "take out all but the first number of stiffness of joint knee, stiffness and springyield of"
+    )
     (row,) = be.explain(tmp_path / "late.xml")
     assert "mjx_ignores" in [f.code for f in row.findings]
     motor = export(LATE, "mujoco", joint="knee", replay=False).text

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import BackemfError, InvalidValue
 from ...findings import Finding
 from ...mujoco.actuator_conversion import from_actuator
-from ...mujoco.arrays import load_mujoco, rest_springs, without_log
+from ...mujoco.arrays import load_mujoco, rest_springs, without_log, yielding_tendons
 from ...mujoco.dcmotor import release, rules
 from ...mujoco.xml import Edit, Element, with_attributes
 from ...physics import steady
@@ -26,6 +26,7 @@ from ..result import Export, Request, number
 from .finding import integrator_finding
 
 if TYPE_CHECKING:
+    from ...mujoco.joint_interface import JointDrive
     from .into import UserModel
 
 SHARE = 0.6
@@ -36,8 +37,6 @@ MOST_STEPS = 40_000
 """A file with a short time step is watched for less."""
 STILL = 1e-4
 """Less creep than this [rad or m a minute] needs no cure."""
-WRAPS_JOINT = 1
-"""MuJoCo's mjWRAP_JOINT."""
 NOSLIP = 5
 """Iterations of MuJoCo's solver for friction that does not slip."""
 
@@ -88,14 +87,10 @@ def read_springs(model: Any, joint: int) -> tuple[YieldingSpring, ...]:
     Returns:
         They, in the order of the tendons.
     """
-    found = []
-    for k in range(model.ntendon if getattr(model, "nplastic", 0) else 0):
-        at = int(model.tendon_adr[k])
-        alone = model.tendon_num[k] == 1 and model.wrap_objid[at] == joint
-        if model.tendon_plasticadr[k] >= 0 and alone and model.wrap_type[at] == WRAPS_JOINT:
-            stiffness = float(np.atleast_1d(model.tendon_stiffness[k])[0])
-            found.append(YieldingSpring(stiffness, float(model.tendon_springyield[k])))
-    return tuple(found)
+    return tuple(
+        YieldingSpring(float(np.atleast_1d(model.tendon_stiffness[k])[0]), float(model.tendon_springyield[k]))
+        for k in yielding_tendons(model, joint)
+    )
 
 
 def friction_of(springs: Sequence[YieldingSpring], **drag: Any) -> MaxwellSlip:
@@ -226,32 +221,39 @@ def bristle_holds(actuator: Actuator, request: Request, era: int) -> bool:
     )
 
 
-def spring_edits(model: UserModel, export: Export, joint: str) -> list[Edit]:
-    """Fixed tendons that hold a joint, in the place of those that an earlier export left there.
+def spring_edits(
+    model: UserModel, drive: JointDrive, made: Sequence[YieldingSpring] = (), joint: str = ""
+) -> tuple[list[Edit], list[str]]:
+    """Fixed tendons that hold a joint, in the place of those whose friction is its new actuator's.
 
     Args:
         model: a user's.
-        export: what the joint gets.
-        joint: its name there.
+        drive: of the joint from now on.
+        made: springs that it gets.
+        joint: its name, as it stands in XML.
 
     Returns:
-        Edits of the model's files.
+        Edits of the model's files, and what changes in words.
+
+    Raises:
+        InvalidValue: a spring to be taken out has no place of its own in the file.
     """
-    inside = {id(e): e for e in model.elements if e.tag == "joint" and e.parent == "fixed"}.values()
-    edits = []
-    for e in model.elements:
-        if e.tag != "fixed" or "springyield" not in e.attributes:
-            continue
-        held = [j.attributes.get("joint") for j in inside if j.file == e.file and e.start < j.start < e.end]
-        if held == [joint]:
-            edits.append(Edit(e, e.start, e.end, b""))
-    made = springs_of(export.carried.friction)
+    gone, said = drive.springs_removed, []
+    listed = [e for e in model.elements if e.parent == "tendon" and e.tag in ("fixed", "spatial")]
+    if gone and len(listed) != model.loaded.model.ntendon:
+        raise InvalidValue(
+            f"the spring that yields on {drive.joint!r} has no place of its own in {model.path.name}, because"
+            " a <replicate> or <attach> makes tendons there; expected it in the file: take it out first"
+        )
+    edits = [Edit(listed[k], listed[k].start, listed[k].end, b"") for k in gone]
+    if gone and not made:
+        said = [f"joint {drive.joint}: springs that yielded are out, whose friction is the actuator's now"]
     if made:
         root = next(e for e in model.elements if e.file == model.path)
         at = model.path.read_bytes().rindex(b"</", root.opened, root.end)
-        text = tendon_section(made, joint)
-        edits.append(Edit(root, at, at, f"  {text}\n".encode()))
-    return edits
+        edits.append(Edit(root, at, at, f"  {tendon_section(made, joint)}\n".encode()))
+        said = [f"joint {drive.joint}: springs that yield hold it, in place of frictionloss"]
+    return edits, said
 
 
 def spring_findings(chosen: Mapping[str, Export]) -> Iterator[Finding]:
