@@ -398,19 +398,7 @@ def drive_joint(
         remarks.append(_scale_remark(before))
     missing = [*unknown, *(["motor.rotor_inertia"] if actuator.motor.rotor_inertia == 0 else [])]
     keeps = tuple(dict.fromkeys(name for path in missing for name in UNKNOWN.get(path, ())))
-    kept = [name for name in OF_JOINT if name in keeps and getattr(before, name)]
-    stay = [f"{name} {getattr(before, name):.4g}" for name in kept]
-    stay += ["a spring that yields"] if before.springs and "frictionloss" in keeps else []
-    if stay:
-        words = " and ".join(stay)
-        remarks.append(
-            Finding(
-                code="kept_from_model",
-                text=f"{words} stays as in the model: the actuator does not know its own.",
-                remedy="measure it or fit it, and give it to the actuator",
-                numbers={name: getattr(before, name) for name in kept},
-            )
-        )
+    remarks += _kept_remark(before, keeps)
     remarks += [*_damping_removed(before, actuator), *_limit_remark(before, actuator, whole)]
     if before.actuator is not None:
         remarks.append(_replaced_remark(before))
@@ -485,6 +473,15 @@ def _scale_remark(joint: ModelJoint) -> Finding:
         remedy=f"divide what was sent by {joint.gear:g}",
         numbers={"gear": joint.gear},
     )
+
+
+def _kept_remark(before: ModelJoint, keeps: Collection[str]) -> Iterator[Finding]:
+    kept = {name: getattr(before, name) for name in OF_JOINT if name in keeps and getattr(before, name)}
+    words = [f"{name} {value:.4g}" for name, value in kept.items()]
+    if words := words + (["a spring that yields"] if before.springs and "frictionloss" in keeps else []):
+        text = f"{' and '.join(words)} stays as in the model: the actuator does not know its own."
+        remedy = "measure it or fit it, and give it to the actuator"
+        yield Finding(code="kept_from_model", text=text, remedy=remedy, numbers=kept)
 
 
 def _replaced_remark(joint: ModelJoint) -> Finding:

@@ -39,6 +39,10 @@ class Edit(NamedTuple):
     text: bytes
 
 
+STAGES = (".usd", ".usda", ".usdc", ".usdz")
+"""Endings of USD's files, which are no XML."""
+
+
 def scan(
     path: Path, folder: Path | None = None, parent: str = "", seen: list[Path] | None = None
 ) -> list[Element]:
@@ -59,6 +63,10 @@ def scan(
         InvalidValue: it is no XML in UTF-8, includes a file twice, or one from outside.
         TooLarge: it, or a file that it names, is.
     """
+    if path.suffix.lower() in STAGES:
+        raise InvalidValue(
+            f"{path.name} is a stage of USD; expected MJCF or URDF, or --to usd for layers over it"
+        )
     folder, seen, top = path.parent if folder is None else folder, seen or [], seen is None
     content = _content(path, seen)
     elements: list[Element] = []

@@ -99,7 +99,7 @@ class Rollout:
             )
         if not is_whole(n_substeps) or n_substeps < 1:
             raise InvalidValue(f"n_substeps is {n_substeps!r}; expected a whole number above 0")
-        p = self._checked(params)
+        p = self._check_params(params)
         model, at = robot.prepare(self._model, p), jnp.asarray(robot.qpos)
         stands = asked[0] if start is None else jnp.asarray(start, asked.dtype)
         if stands.shape != (n,):
@@ -113,7 +113,7 @@ class Rollout:
 
         return jax.lax.scan(step, data, asked)[1]
 
-    def _checked(self, params: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    def _check_params(self, params: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """The numbers to use: those of every path, one for each joint, in range where they are known."""
         import jax
         import jax.numpy as jnp
