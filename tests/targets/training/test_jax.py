@@ -37,6 +37,9 @@ ARM = """<mujoco><option timestep="0.002"/><worldbody><body pos="0 0 1">
 <geom type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass=".3"/></body></worldbody>
 <actuator><position joint="knee" kp="20" ctrlrange="-1 1"/></actuator></mujoco>"""
 
+PENDULUM = """<mujoco><option timestep="0.0005"/><worldbody><body><joint name="knee" axis="0 1 0"/>
+<inertial pos="0 0 -0.1" mass="0.4" diaginertia="1e-9 1e-9 1e-9"/></body></worldbody>
+<actuator><position joint="knee" kp="5"/></actuator></mujoco>"""
 TWO = ARM.replace(
     "</body></worldbody>",
     '<body pos=".2 0 0"><joint name="toe" axis="0 1 0"/><geom size=".01"/></body></body></worldbody>',
@@ -332,6 +335,49 @@ def test_elliptic_cones_become_pyramidal_and_it_is_said(in_mjx, tmp_path):
     assert "option: cone elliptic became pyramidal" in edited.changes
     assert "mjx_cone" in [f.code for f in edited.findings]
     assert np.all(np.isfinite(be.rollout(in_mjx, {".*": LATE}, np.full((2, 1), 0.1))))
+
+
+@pytest.mark.slow
+def test_three_numbers_found_by_gradient_through_mjx_are_those_of_a_fit(in_mjx):
+    """A pendulum recorded with 2 mrad of noise; half a millisecond, for MJX's own step is of first order."""
+    from scipy.optimize import minimize
+
+    in_mjx.write_text(PENDULUM)
+    truth = be.Actuator(
+        motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+        friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+        drive=be.drive.Servo(firmware_gain=0.16, proportional=16, supply=7.4),
+    )
+    paths, bench = (
+        ["friction.coulomb", "friction.viscous", "motor.rotor_inertia"],
+        be.bench.Pendulum(mass=0.4, length=0.1),
+    )
+    sweep = be.signal.chirp(0.8, 0.5, 3.0, duration=2.0)
+    made = be.simulate(truth, bench, {"position_target": sweep}, duration=2.0, dt=0.01)
+    seen = made.position + 2e-3 * np.random.default_rng(0).standard_normal(len(made))
+    log = be.log("sweep", made.time, position=seen, position_target=made["position_target"], bench=bench)
+    start = truth.replace(**{path: 1.3 * truth.parameters[path] for path in paths})
+    fit = be.fit(start, [log], free_paths=paths, n_starts=1, inspect=False)
+    run, asked = be.Rollout(in_mjx, start), jnp.asarray(made["position_target"])[:, None]
+
+    @jax.jit
+    @jax.value_and_grad
+    def off(x):
+        p = {**run.params, **{path: run.params[path] * jnp.exp(x[k]) for k, path in enumerate(paths)}}
+        return jnp.mean((run(asked, p, start=seen[:1], n_substeps=20)[:, 0] - seen) ** 2) / 2e-3**2
+
+    found = minimize(lambda x: jax.tree.map(np.asarray, off(x)), np.zeros(3), jac=True, method="BFGS")
+    assert off(np.zeros(3))[0] > 100 > 2 > found.fun
+    for path, x in zip(paths, found.x, strict=True):
+        value, its = start.parameters[path] * np.exp(x), fit.parameters[path]
+        assert its.low < value < its.high, path
+    again = be.Rollout(in_mjx, fit)  # a fit as such
+    value = jax.value_and_grad(
+        lambda p: jnp.mean((again(asked[:5], p, start=seen[:1])[:, 0] - seen[:5]) ** 2)
+    )
+    slopes = value(again.params)[1]
+    assert slopes.keys() == again.params.keys()
+    assert all(bool(jnp.all(jnp.isfinite(slope))) for slope in slopes.values())
 
 
 def test_a_rollout_takes_one_actuator_and_refuses_what_does_not_fit(in_mjx):

@@ -4,6 +4,7 @@ of any file under a load that friction would hold, measured by running it."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -125,12 +126,6 @@ def wanted_kind(request: Request) -> str | None:
 def can_yield(request: Request) -> bool:
     """Whether the target has springs that yield."""
     return request.target == "mujoco" and release(request.version) >= YIELDS_FROM
-
-
-def held_as_asked(actuator: Actuator, request: Request) -> Actuator:
-    """An actuator that nothing is lost of, its Coulomb friction as springs where those were asked for."""
-    asked = request.at_rest == "springyield" and actuator.friction.name == "coulomb"
-    return as_springs(actuator, request) if asked else actuator
 
 
 def check_at_rest(request: Request) -> None:
@@ -374,14 +369,33 @@ def hold_lines(
     return lines
 
 
+def creep_words(exports: Mapping[str, Export]) -> tuple[str, ...]:
+    """What the files of single joints say of their creep, of joints of one model.
+
+    Args:
+        exports: by joint.
+
+    Returns:
+        A sentence for joints that creep alike.
+    """
+    said: dict[str, list[str]] = {}
+    for joint, export in exports.items():
+        for words in re.findall(r"(?m)^\W*(?:Creep|Cure): (.*?)\W*$", export.text):
+            said.setdefault(words.replace("run in this file", "run in a file of its own"), []).append(joint)
+    return tuple(f"Creep of {', '.join(joints)}: {words}." for words, joints in said.items())
+
+
 def _spring_line(
     springs: Sequence[YieldingSpring], carried: Actuator, request: Request, unit: str, effort: str
 ) -> str:
     """What holds the joint, how near the step's limit it is, and where it begins."""
     k, J = sum(spring.stiffness for spring in springs), steady.armature(carried)
     bends = ", ".join(f"{1e3 * spring.reach:.3g}" for spring in springs)
-    near = f"; h sqrt(k / J) is {request.timestep * math.sqrt(k / J):.2g} on the rotor alone, stable below 2"
-    near = near if J > 0 else ""
+    near = ""
+    if J > 0:
+        near = (
+            f"; h sqrt(k / J) is {request.timestep * math.sqrt(k / J):.2g} on the rotor alone, stable below 2"
+        )
     return (
         f"Springs that yield hold it: {k:.4g} {effort}/{unit}, at {bends} m{unit}{near}. Where qpos is set by"
         " hand, set both of a tendon's data.plastic to the position too (a keyframe: plastic=...)."

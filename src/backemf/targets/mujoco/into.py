@@ -38,7 +38,7 @@ from ..result import Export, Request, number
 from ..write import write_target
 from .dcmotor_target import actuator_arrays, attributes
 from .edited_model import EditedModel
-from .holding import searching, spring_edits, spring_findings, spring_rests, springs_of
+from .holding import creep_words, searching, spring_edits, spring_findings, spring_rests, springs_of
 
 JOINT = (*OF_JOINT, "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
@@ -140,6 +140,7 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
         files,
         tuple(changes),
         verified,
+        creep_words({edit.old.joint: edit.export for edit in chosen}),
         tuple(rows),
         tuple({f.code + f.text: f for f in found}.values()),
         tuple({id(edit.export): edit.export for edit in chosen}.values()),
