@@ -63,10 +63,6 @@ def scan(
         InvalidValue: it is no XML in UTF-8, includes a file twice, or one from outside.
         TooLarge: it, or a file that it names, is.
     """
-    if path.suffix.lower() in STAGES:
-        raise InvalidValue(
-            f"{path.name} is a stage of USD; expected MJCF or URDF, or --to usd for layers over it"
-        )
     folder, seen, top = path.parent if folder is None else folder, seen or [], seen is None
     content = _content(path, seen)
     elements: list[Element] = []
@@ -108,6 +104,10 @@ def scan(
 
 def _content(path: Path, seen: list[Path]) -> bytes:
     """A file's bytes, which are read once."""
+    if path.suffix.lower() in STAGES:
+        raise InvalidValue(
+            f"{path.name} is a stage of USD; expected MJCF or URDF, or --to usd for layers over it"
+        )
     try:
         content = bytes_of(path, limits().text, "expected a model without so many numbers in it")
     except OSError:

@@ -465,7 +465,13 @@ def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
         return
     if _unbent(friction, request):
         yield Loss("friction.stiffness", f"{request.at_rest}, as asked for", True, "friction")
-        return
+    else:
+        yield from _lose_bend(actuator, request)
+
+
+def _lose_bend(actuator: Actuator, request: Request) -> Iterator[Loss]:
+    """What a bristle loses that stays one."""
+    friction, own = actuator.friction, actuator.parameters
     if own.get("friction.damping_exponent"):
         without = lacking("friction", damping_exponent=None)
         text = "the bristle's damping does not fade with speed"
