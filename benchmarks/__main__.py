@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NUMBERS = ("engines", "fit", "bam_loop", "robot", "bands", "characterize", "fleet", "sizing")
+NUMBERS = ("engines", "fit", "bam_loop", "robot", "bands", "characterize", "fleet", "sizing", "gradients")
 """Those that pages quote."""
-OTHERS = ("emps", "live", "live_population", "live_report", "live_training", "gradients", "days")
+OTHERS = ("emps", "live", "live_population", "live_report", "live_training", "days")
 BENCHMARKS = (*NUMBERS, *OTHERS)
 
 

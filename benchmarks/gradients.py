@@ -4,6 +4,7 @@
     python benchmarks/gradients.py --joints 49152          as many as 4096 environments of twelve have, where
                                                            a GPU is the device
     python benchmarks/gradients.py --json out.json         the numbers besides
+    taskset -c 0 python benchmarks/gradients.py --numbers  docs/numbers.json gets them
 
 CPU time of this process where the device is a CPU, the clock elsewhere. Compilation is not counted.
 """
@@ -19,6 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from measured_numbers import record
 
 import backemf as be
 from backemf.targets.training.jax import load_file
@@ -70,6 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--joints", type=int, default=4096)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--numbers", action="store_true", help="write docs/numbers.json")
     parser.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
     asked = parser.parse_args(words)
     if asked.quick:
@@ -94,6 +97,9 @@ def main(words: Sequence[str] | None = None) -> int:
     if asked.json:
         found = {"device": device.device_kind, "step_us": a_step, "rollouts": rollouts}
         asked.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if asked.numbers:
+        said = {"jax.step_us": f"{a_step:.0f}", "jax.gradient_rollouts": f"{rollouts:.0f}"}
+        record("taskset -c 0 python benchmarks/gradients.py --numbers", said)
     return 0 if asked.joints != 4096 or (a_step <= MOST_US and rollouts <= MOST_ROLLOUTS) else 1
 
 

@@ -17,6 +17,7 @@ from backemf.datasheets import parts
 from backemf.errors import BackemfError, InvalidValue, MissingValue, UnknownName
 from backemf.physics.joint_law import JointLaw
 from backemf.targets.export import TARGETS
+from backemf.targets.sourcing import choose_actuator
 
 from ..cli.runner import runner
 
@@ -81,6 +82,16 @@ def test_stdout_is_the_file():
     assert ElementTree.fromstring(out).tag == "mujoco"
     assert "Not run in a simulator." in out
     assert "nothing is lost" in out.said
+
+
+@pytest.mark.parametrize(
+    ("voltage", "volts", "said"), [(None, 15, 0), (None, 10, 1), (15, 12, 1), (12, 15, 0)]
+)
+def test_a_set_at_the_supply_it_was_identified_at_says_nothing_of_it(voltage, volts, said):
+    chosen = choose_actuator("mx-106/m6", voltage=voltage, sets=[f"drive.supply={volts}"])
+    texts = [f.text for f in chosen.findings if f.code == "outside_identified_supply"]
+    assert len(texts) == said
+    assert all(f"is used at {volts} V" in text for text in texts)
 
 
 def test_numbers_supply_and_firmware_of_ones_own():

@@ -157,6 +157,89 @@ def test_into_a_model_with_degrees_defaults_and_a_keyframe(tmp_path):
     assert "springyield" not in (tmp_path / "third.xml").read_text()
 
 
+@pytest.mark.parametrize("to", ["mujoco@4.0", "mujoco-classic", "mujoco-plugin", "jax@mjx", "attach"])
+def test_a_new_actuator_takes_out_the_springs_of_the_one_before(to, tmp_path):
+    """Whoever drives the joint has its friction; left there, a spring would hold it a second time."""
+    path = tmp_path / "leg.xml"
+    path.write_text(LEG.replace("</worldbody>", "</worldbody><tendon><fixed name='own' stiffness='0'>"
+                                "<joint joint='knee' coef='1'/></fixed></tendon>", 1))  # fmt: skip
+    export({"knee": SERVO}, "mujoco@4.0", into=path, at_rest="springyield", replay=False).write(
+        path, force=True
+    )
+    assert "springyield" in path.read_text()
+    if to == "attach":
+        model = be.attach(path, {"knee": SERVO}).model
+    else:
+        how: Any = {"at_rest": "frictionloss"} if to == "mujoco@4.0" else {}
+        made: Any = export({"knee": SERVO}, to, into=path, replay=False, **how)
+        assert any("springs that yielded are out" in change for change in made.changes)
+        text = made.files[path.resolve()] if path.resolve() in made.files else made.files[path]
+        assert b"springyield" not in text
+        if to == "mujoco-plugin":
+            return
+        model = mujoco.MjModel.from_xml_string(text.decode())
+    assert [model.tendon(k).name for k in range(model.ntendon)] == ["own"]
+    assert model.nplastic == 0
+
+
+BENDING = be.friction.LuGre(coulomb=0.1, static=0.12, stribeck_velocity=0.1, stiffness=100.0, damping=0.5)
+
+
+@pytest.mark.parametrize("friction", [SERVO.friction, SLIPPING, BENDING], ids=lambda one: one.name)
+@pytest.mark.parametrize("kind", ["frictionloss", "lugre", "springyield"])
+def test_what_is_asked_for_at_rest_is_written_or_refused(friction, kind):
+    """Also where nothing else is lost; another form than the friction's own is said."""
+    made = written(friction, at_rest=kind)
+    held = re.findall(r'(frictionloss|lugre|springyield)="(?!0[" ])', made.text.partition("<mujoco")[2])
+    assert set(held) == {kind}
+    own = {"coulomb": ("frictionloss", "springyield"), "maxwell-slip": ("springyield",), "lugre": ("lugre",)}
+    assert made.lossless == (kind in own[friction.name])
+    with pytest.raises(InvalidValue, match=r"holds no bristle of this actuator.*shorter timestep"):
+        written(at_rest="lugre", timestep=0.5)
+
+
+def test_where_nothing_is_lost_a_file_holds_still_that_runs_as_near():
+    """And where springs run worse, the joint's friction stays, though it creeps."""
+    still = written(timestep=0.002)
+    assert still.carried.friction.name == "maxwell-slip"
+    worse = export(be.Actuator.read("xl-320/m1"), "mujoco@4.0", replay=False)
+    assert worse.carried.friction.name == "coulomb"
+    unknown = SERVO.replace(**{"motor.rotor_inertia": 0.0})  # nobody knows how light the joint may be
+    assert export(unknown, "mujoco@4.0", replay=False).carried.friction.name == "coulomb"
+    assert "on the rotor alone" not in export(unknown, "mujoco@4.0", at_rest="springyield", replay=False).text
+    rms = {
+        kind: replay(export(be.Actuator.read(part), "mujoco@4.0", replay=False, at_rest=kind)).rms
+        for part, kind in (("mx-106/m1", "springyield"), ("mx-106/m1", "frictionloss"))
+    }
+    assert rms["springyield"] <= 1.01 * rms["frictionloss"]  # what is as near
+
+
+def test_edited_models_and_mjlabs_files_say_their_creep(tmp_path):
+    path = tmp_path / "leg.xml"
+    path.write_text(LEG)
+    made: Any = export({"knee": SERVO}, "mujoco-classic", into=path, replay=False)
+    (said,) = made.creep
+    ran = re.fullmatch(r"Creep of knee: (\S+) rad a minute under (\S+) N m, run in a file of its own\.", said)
+    assert ran is not None
+    assert creep(made.exports[0].text, "joint", float(ran[2])) == pytest.approx(float(ran[1]), rel=0.1)
+    text = export(SERVO, "mjlab", joint="knee", replay=False).text
+    assert re.search(r"# Creep: \S+ rad a minute under \S+ N m, run as MJCF of MuJoCo 4\.0\.", text)
+
+
+def test_springs_stay_where_the_actuator_knows_no_friction(tmp_path):
+    path = tmp_path / "leg.xml"
+    path.write_text(LEG)
+    export({"knee": SERVO}, "mujoco@4.0", into=path, at_rest="springyield", replay=False).write(
+        path, force=True
+    )
+    made: Any = export(
+        {"knee": SERVO}, "mujoco-classic", into=path, replay=False, unknown={"knee": ["friction"]}
+    )
+    assert b"springyield" in next(iter(made.files.values()))
+    (kept,) = (f for f in made.findings if f.code == "kept_from_model")
+    assert "a spring that yields stays as in the model" in kept.text
+
+
 def test_springs_go_onto_a_spec():
     spec = mujoco.MjSpec.from_string(LEG)
     apply(written(at_rest="springyield"), spec)

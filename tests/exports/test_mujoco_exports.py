@@ -172,7 +172,7 @@ def test_delay_reaches_the_engine():
 
 def test_frictionloss_sticks_with_the_settings_that_are_written():
     actuator = be.Actuator.read("mx-106/m1")
-    made = export(actuator, "mujoco", joint="knee", replay=False)
+    made = export(actuator, "mujoco", joint="knee", replay=False, at_rest="frictionloss")
     crept = {}
     bare = re.sub(r' sol(ref|imp)friction="[^"]*"', "", made.text)
     for label, text in (("written", made.text), ("default", bare)):
@@ -256,7 +256,7 @@ def test_an_export_on_a_spec_is_the_same_as_its_file_and_reads_back(tmp_path):
 
 
 def test_a_saved_model_reads_back_to_the_same_actuator(tmp_path):
-    made = export(be.Actuator.read("mx-106/m1"), "mujoco", joint="knee", replay=False)
+    made = export(be.Actuator.read("mx-106/m1"), "mujoco", joint="knee", replay=False, at_rest="frictionloss")
     spec = mujoco.MjSpec.from_string(made.text)
     spec.compile()
     (tmp_path / "saved.xml").write_text(spec.to_xml())

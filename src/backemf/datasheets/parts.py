@@ -18,7 +18,7 @@ from ..findings import Finding, finding
 from ..physics.actuator import Actuator
 from ..physics.joint_law import JointLaw
 from ..results.spread import Spread
-from .datasheet import Datasheet, PublishedParameters
+from .datasheet import Datasheet
 from .toml import DatasheetError
 
 OTHER_SOURCES = re.compile(r"\.(json|xml|mjcf|py)(#.*)?$", re.IGNORECASE)
@@ -148,7 +148,7 @@ def part(
             )
         published = owner.identified[label]
         actuator = suggest.from_identified(owner, published, voltage)
-        findings += _outside(str(name), published, actuator)
+        findings += supply_findings(str(name), actuator)
     for path, said in _assumptions(owner, actuator):
         findings.append(said)
         unknown += [path] if path else []
@@ -204,9 +204,15 @@ def _assumptions(owner: Datasheet, actuator: Actuator) -> Iterator[tuple[str, Fi
         yield "", finding("derivative_not_known", text, remedy, derivative=derivative.value)
 
 
-def _outside(name: str, published: PublishedParameters, actuator: Actuator) -> Iterator[Finding]:
-    """An identified set used at another supply than it was identified at."""
-    there, here = published.supply, actuator.drive.supply
+def supply_findings(name: str, actuator: Actuator) -> Iterator[Finding]:
+    """An identified set used at another supply than it was identified at.
+
+    Args:
+        name: of the set, "mx-106/m6"; there is nothing to say of other parts.
+        actuator: it, with the supply that it is used at.
+    """
+    file, _, label = name.partition("/") if not name.endswith(".toml") else (name, "", "")
+    there, here = sheet(file).identified[label].supply if label else None, actuator.drive.supply
     if there is None or here is None or abs(here / there - 1) < 0.02:
         return
     text = (

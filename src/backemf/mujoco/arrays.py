@@ -69,6 +69,27 @@ def rest_springs(model: Any, data: Any) -> None:
         data.plastic[places[yields]] = lengths[yields]
 
 
+def yielding_tendons(model: Any, joint: int) -> tuple[int, ...]:
+    """Fixed tendons whose springs yield and hold one joint alone.
+
+    Args:
+        model: compiled.
+        joint: its id.
+
+    Returns:
+        Their ids, in the model's order.
+    """
+    wrapped = int(load_mujoco().mjtWrap.mjWRAP_JOINT)
+    return tuple(
+        k
+        for k in range(model.ntendon if getattr(model, "nplastic", 0) else 0)
+        if model.tendon_plasticadr[k] >= 0
+        and model.tendon_num[k] == 1
+        and model.wrap_type[model.tendon_adr[k]] == wrapped
+        and model.wrap_objid[model.tendon_adr[k]] == joint
+    )
+
+
 @contextlib.contextmanager
 def without_log() -> Iterator[None]:
     """MuJoCo's warnings go nowhere for a while: by itself it writes a MUJOCO_LOG.TXT into the folder one is

@@ -21,7 +21,7 @@ from ..physics.actuator import Actuator
 from ..physics.drive import Drive
 from ..physics.joint_law import JointLaw
 from .actuator_conversion import to_actuator
-from .arrays import ctrl_place, dcmotors, driven_joints, load_mujoco, plain
+from .arrays import ctrl_place, dcmotors, driven_joints, load_mujoco, plain, yielding_tendons
 from .dcmotor import in_volts
 from .models import LoadedModel, by_joint
 
@@ -78,6 +78,8 @@ class ModelJoint(NamedTuple):
     """Largest effort of all actuators that the joint itself allows [N m or N]."""
     others: tuple[int, ...] = ()
     """Further actuators on the same joint."""
+    springs: tuple[int, ...] = ()
+    """Tendons whose springs yield: dry friction of the joint."""
 
 
 def read_joint(loaded: LoadedModel, joint: str) -> ModelJoint:
@@ -128,7 +130,7 @@ def _of_joint(model: Any, joint: Any) -> dict[str, Any]:
     dof = int(joint.dofadr[0])
     own: dict[str, Any] = {n: float(getattr(model, f"dof_{n}")[dof]) for n in OF_JOINT}
     slides = int(joint.type[0]) == int(load_mujoco().mjtJoint.mjJNT_SLIDE)
-    own |= {"joint": joint.name, "dof": dof, "slides": slides}
+    own |= {"joint": joint.name, "dof": dof, "slides": slides, "springs": yielding_tendons(model, joint.id)}
     if model.jnt_actfrclimited[joint.id]:
         own["effort_limit"] = float(np.max(np.abs(model.jnt_actfrcrange[joint.id])))
     return own
@@ -358,6 +360,11 @@ class JointDrive(NamedTuple):
         """Whether the joint had no actuator, and its new one follows a position."""
         return self.before.actuator is None and self.actuator.drive.followed == "position_target"
 
+    @property
+    def springs_removed(self) -> tuple[int, ...]:
+        """Tendons of the joint whose friction is the actuator's now: left there, it would count twice."""
+        return () if "frictionloss" in self.keeps else self.before.springs
+
 
 def drive_joint(
     before: ModelJoint,
@@ -391,17 +398,7 @@ def drive_joint(
         remarks.append(_scale_remark(before))
     missing = [*unknown, *(["motor.rotor_inertia"] if actuator.motor.rotor_inertia == 0 else [])]
     keeps = tuple(dict.fromkeys(name for path in missing for name in UNKNOWN.get(path, ())))
-    kept = [name for name in OF_JOINT if name in keeps and getattr(before, name)]
-    if kept:
-        words = " and ".join(f"{name} {getattr(before, name):.4g}" for name in kept)
-        remarks.append(
-            Finding(
-                code="kept_from_model",
-                text=f"{words} stays as in the model: the actuator does not know its own.",
-                remedy="measure it or fit it, and give it to the actuator",
-                numbers={name: getattr(before, name) for name in kept},
-            )
-        )
+    remarks += _kept_remark(before, keeps)
     remarks += [*_damping_removed(before, actuator), *_limit_remark(before, actuator, whole)]
     if before.actuator is not None:
         remarks.append(_replaced_remark(before))
@@ -476,6 +473,15 @@ def _scale_remark(joint: ModelJoint) -> Finding:
         remedy=f"divide what was sent by {joint.gear:g}",
         numbers={"gear": joint.gear},
     )
+
+
+def _kept_remark(before: ModelJoint, keeps: Collection[str]) -> Iterator[Finding]:
+    kept = {name: getattr(before, name) for name in OF_JOINT if name in keeps and getattr(before, name)}
+    words = [f"{name} {value:.4g}" for name, value in kept.items()]
+    if words := words + (["a spring that yields"] if before.springs and "frictionloss" in keeps else []):
+        text = f"{' and '.join(words)} stays as in the model: the actuator does not know its own."
+        remedy = "measure it or fit it, and give it to the actuator"
+        yield Finding(code="kept_from_model", text=text, remedy=remedy, numbers=kept)
 
 
 def _replaced_remark(joint: ModelJoint) -> Finding:

@@ -203,7 +203,7 @@ IGNORED = {
     "the armature of an actuator": ("actuator_armature",),
     "polynomial damping": ("dof_dampingpoly", "tendon_dampingpoly"),
     "polynomial stiffness": ("jnt_stiffnesspoly", "tendon_stiffnesspoly"),
-    "springs that yield": ("jnt_springyield", "tendon_springyield"),
+    "the yield of springs (they pull back like any other)": ("jnt_springyield", "tendon_springyield"),
 }
 """What MJX 3.17 reads a model without, and says nothing: arrays of a model by what they hold. (Run: an
 actuator late by three steps acts at once there.)"""
@@ -242,6 +242,7 @@ def _places(model: Any, array: str) -> Iterator[str]:
     values = np.asarray(getattr(model, array, np.zeros(0)), float)
     kind, _, word = array.partition("_")
     word = f"all but the first number of {word[:-4]}" if word.endswith("poly") else word
+    word = "stiffness and springyield" if word == "springyield" else word
     rows = np.nonzero((values != 0) & np.isfinite(values))[0].tolist()
     ids = [int(model.dof_jntid[row]) for row in rows] if kind == "dof" else rows
     kind = {"dof": "joint", "jnt": "joint"}.get(kind, kind)

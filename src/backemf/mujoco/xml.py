@@ -39,6 +39,10 @@ class Edit(NamedTuple):
     text: bytes
 
 
+STAGES = (".usd", ".usda", ".usdc", ".usdz")
+"""Endings of USD's files, which are no XML."""
+
+
 def scan(
     path: Path, folder: Path | None = None, parent: str = "", seen: list[Path] | None = None
 ) -> list[Element]:
@@ -100,6 +104,10 @@ def scan(
 
 def _content(path: Path, seen: list[Path]) -> bytes:
     """A file's bytes, which are read once."""
+    if path.suffix.lower() in STAGES:
+        raise InvalidValue(
+            f"{path.name} is a stage of USD; expected MJCF or URDF, or --to usd for layers over it"
+        )
     try:
         content = bytes_of(path, limits().text, "expected a model without so many numbers in it")
     except OSError:

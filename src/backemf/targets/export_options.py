@@ -35,7 +35,7 @@ WITH_PLAY = ("mujoco", "mujoco-classic")
 BAM = Scope("bam", "the target bam")
 ROBOT = Scope("robot", "the fit of a robot into its MJCF", "the fit of a robot with --into its MJCF")
 INTO = Scope("into", "exports into a model: give into=", "exports into a model: give --into FILE")
-FILE = Scope("file", "files of their own; a model has its own", "files of their own; a model has its own")
+FILE = Scope("file", "files of their own and layers of USD; a model has its own")
 SPREAD = Scope("spread", f"the targets {', '.join(DRAWING)}")
 HELD = Scope("held", "the target mujoco")
 PLAY = Scope("play", f"the targets {' and '.join(WITH_PLAY)}")
@@ -75,7 +75,12 @@ def scopes_of(target: str, into: object = None, robot: bool = True) -> set[str]:
         Kinds of the scopes.
     """
     own = into is None
-    applying = {"file": own, "into": not own, "spread": target in DRAWING, "play": target in WITH_PLAY}
+    applying = {
+        "file": own or target == "usd",
+        "into": not own,
+        "spread": target in DRAWING,
+        "play": target in WITH_PLAY,
+    }
     applying |= {"bam": target == "bam", "held": target == "mujoco"}
     applying["robot"] = robot and not own and target in WITH_GROUND
     return {

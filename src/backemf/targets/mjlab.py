@@ -24,7 +24,7 @@ from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.gearbox import Gearbox
 from .isaaclab import candidate
-from .mujoco.dcmotor_target import attributes, sticking
+from .mujoco.dcmotor_target import attributes, dcmotor_holds, sticking
 from .mujoco.finding import integrator_finding
 from .reduce import LACKED, carry_actuator
 from .reference_motions import SimulationCase, reference_inertia
@@ -134,6 +134,8 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
         solver = sticking(values["frictionloss"], request.timestep)
         given = attributes({k: v for k, v in solver.items() if k != "frictionloss"})
         lines = [f"frictionloss sticks only with solver settings on the joint in the MJCF: {given}."]
+    if "mode" in values:
+        lines += dcmotor_holds(settled.carried, request)
     fields = {"mode": values.pop("mode", "")}
     if fields["mode"]:
         fields |= {name: number(values.pop(name)) for name in ("kt", "resistance")}
@@ -273,7 +275,7 @@ SPEC = TargetSpec(
         carry(
             "friction.coulomb",
             "frictionloss",
-            "or fitted; creeps with MuJoCo's default solver settings: see the file's header",
+            "or fitted; the header says its creep, and solver settings with which it sticks",
         ),
         carry("friction.viscous", "viscous_damping", ""),
         carry("drive.delay", "delay_min_lag", "rounded to physics steps"),

@@ -28,7 +28,6 @@ from .mujoco.holding import (
     bristle_holds,
     can_yield,
     check_at_rest,
-    held_as_asked,
     stiff_bristle,
     stiffest_spring,
     wanted_kind,
@@ -60,6 +59,11 @@ OF_PEAK = ("friction.static", "friction.stribeck_velocity")
 BETTER = 0.9
 """Other numbers than the closed forms, or a bristle instead of the joint's friction,
 are taken where they leave less than this share of the error."""
+
+
+AS_GOOD = 1.01
+"""Springs that yield, which hold still, are taken where nothing is lost but their file leaves no more than
+this share of the error that one with the joint's friction leaves."""
 
 
 ERAS = "3.7 to 3.11 in volts, from 3.12 on in newton-metres"
@@ -97,7 +101,7 @@ def reduce_actuator(actuator: Actuator, request: Request, era: int) -> DcMotorRe
     inputs = (ONE_POSITION,) if era == 1 else ()
     rows = (*OF_MOTOR, *OF_GEARBOX, *OF_DRIVE, *inputs, *OF_FRICTION)
     (reduced, losses), friction = reduce_by(rows, actuator, request), actuator.friction
-    open_friction = not friction.bristle
+    open_friction = not (friction.bristle and reduced.friction.bristle)
     if friction.name in ("viscous", "coulomb"):
         open_friction = any("friction" in loss.touches for loss in losses)
     return DcMotorReduction(reduced, losses, open_friction)
@@ -123,7 +127,7 @@ def carry_actuator(
     check_at_rest(request)
     reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
-        return ReducedActuator(held_as_asked(reduced_actuator, request), NOTHING_LOST)
+        return ReducedActuator(_hold_still(reduced_actuator, actuator, request, engine), NOTHING_LOST)
     motions, over = motions_of(actuator, request)
     reference = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
@@ -149,6 +153,22 @@ def carry_actuator(
 
 InEngine = Callable[[Actuator], np.ndarray]
 """Positions of a candidate's own file over the motions [rad or m]; not finite where it does not run."""
+
+
+def _hold_still(reduced: Actuator, actuator: Actuator, request: Request, engine: InEngine | None) -> Actuator:
+    """An actuator that nothing is lost of, its Coulomb friction as a spring that yields where that was asked
+    for, or where such a file runs as near as one with the joint's friction, which creeps."""
+    wanted = wanted_kind(request)
+    if reduced.friction.name != "coulomb" or wanted not in (None, "springyield") or not can_yield(request):
+        return reduced
+    held = as_springs(reduced, request)
+    if wanted is None:
+        if engine is None or not steady.armature(reduced) > 0:  # what a light joint's step holds is not known
+            return reduced
+        reference = positions(actuator, motions_of(actuator, request)[0])
+        off = [difference(engine(one), reference).rms for one in (reduced, held)]
+        return held if off[1] <= AS_GOOD * off[0] else reduced
+    return held
 
 
 def _closest(
@@ -425,9 +445,17 @@ def _lose_inputs(actuator: Actuator, request: Request) -> Iterator[Loss]:
 ONE_POSITION = Row("drive.targets", "-", "3.7 to 3.11 have one input only: the position", _lose_inputs)
 
 
+def _unbent(friction: Viscous, request: Request) -> bool:
+    """Whether friction that bends is to be held by what is asked for, and that is no bristle of its own."""
+    several = len(friction.bristles) > 1
+    return request.at_rest == "frictionloss" or (request.at_rest == "springyield" and not several)
+
+
 def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
     friction, own = actuator.friction, actuator.parameters
     if friction.name in ("viscous", "coulomb"):
+        if request.at_rest == "lugre" and friction.dry:
+            yield Loss("friction.coulomb", "a bristle, as asked for", True, "friction")
         return
     if not friction.bristle:
         names = ("friction.load", "friction.static", "friction.stribeck")
@@ -435,13 +463,23 @@ def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
         text = f"{type(friction).__name__} became friction that does not see the load"
         yield Loss(listed, text, True, "friction motor" if "load" in listed else "friction")
         return
+    if _unbent(friction, request):
+        yield Loss("friction.stiffness", f"{request.at_rest}, as asked for", True, "friction")
+    else:
+        yield from _lose_bend(actuator, request)
+
+
+def _lose_bend(actuator: Actuator, request: Request) -> Iterator[Loss]:
+    """What a bristle loses that stays one."""
+    friction, own = actuator.friction, actuator.parameters
     if own.get("friction.damping_exponent"):
         without = lacking("friction", damping_exponent=None)
         text = "the bristle's damping does not fade with speed"
         yield Loss("friction.damping_exponent", text, False, without=without)
     if own.get("friction.stribeck_exponent", 2.0) != 2.0:
         yield Loss("friction.stribeck_exponent", "2 in the engine", True, "friction")
-    if len(friction.bristles) > 1 and can_yield(request):
+    springs = can_yield(request) and request.at_rest != "lugre"
+    if len(friction.bristles) > 1 and springs:
         most = stiffest_spring(actuator, request)
         if own["friction.stiffness"] > most:
             text = f"springs of {most:.4g} N m/rad together, the stiffest that the time step holds"
@@ -460,9 +498,9 @@ def _engine_friction(now: Actuator, given: Actuator, request: Request) -> Actuat
         dry = friction.moving
         return replace(now, friction=Coulomb(**drag, coulomb=dry) if dry > 0 else Viscous(**drag))
     moving, at_rest = dry_levels(given, request.load, request.amplitude)
-    if not friction.bristle:
+    if not friction.bristle or _unbent(friction, request):
         return replace(now, friction=Coulomb(**drag, coulomb=moving))
-    if len(friction.bristles) > 1 and can_yield(request):
+    if len(friction.bristles) > 1 and can_yield(request) and request.at_rest != "lugre":
         stiffness = min(given.parameters["friction.stiffness"], stiffest_spring(given, request))
         softening = given.parameters["friction.softening"]
         springs = MaxwellSlip(**drag, coulomb=friction.moving, stiffness=stiffness, softening=softening)

@@ -304,6 +304,7 @@ MARKS = {
     ".sdf": (("sdf", "<sdf"),),
     ".c": (("mujoco-plugin", "BACKEMF_NAME("), ("c", "_actuator *a, double h, ")),
     ".fmu": (("fmu", "<fmiModelDescription"),),
+    ".usda": (("usd", "def NewtonActuator "),),
 }
 """By ending: which target a file is for, by a word that only such a file has."""
 
@@ -375,9 +376,14 @@ def _read(path: Path) -> tuple[str, dict[str, str | bytes]]:
             told = unpack_files(content).get("modelDescription.xml", b"")
             return told.decode("utf-8"), {path.name: content}
         text, beside = text_of(path), path.with_suffix(".h")
-        stored = re.search(r'Path\(__file__\)\.with_name\("([^"/]+)"\)', text)
-        if path.suffix.lower() == ".py" and stored:
-            beside = path.with_name(stored[1])
+        stored = re.search(r'Path\(__file__\)\.with_name\("([^"/]+)"\)|subLayers = \[@\./([^@/]+)@\]', text)
+        if path.suffix.lower() in (".py", ".usda") and stored:
+            beside = path.with_name(stored[1] or stored[2])
+        elif path.suffix.lower() == ".usda" and "def NewtonActuator " in text:
+            raise InvalidValue(
+                f"{path.name} lies over a stage of its own, which is no bench; expected the two layers of"
+                " `backemf export SOURCE --to usd -o NAME.usda`"
+            )
         elif path.suffix.lower() != ".c" or MARKS[".c"][0][1] in text:
             return text, {path.name: text}
         if not beside.is_file():
@@ -403,7 +409,7 @@ def _joint(text: str, path: Path, target: str) -> str:
     if target == "mujoco-live":
         said = re.search(r"be\.attach\(model, \{(['\"])(.+?)\1: ACTUATOR\}", text)
         return said[2] if said else "joint"
-    if target in ("mjlab", "newton", "torch", "warp", "jax", "mujoco-plugin", "c", "fmu"):
+    if target in ("mjlab", "newton", "torch", "warp", "jax", "mujoco-plugin", "c", "fmu", "usd"):
         words = text.partition("target_names_expr=(")[2]
         return words.split('"')[1] if words else "joint"
     from ..mujoco.xml import scan

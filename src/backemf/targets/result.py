@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import __version__
-from ..errors import NotAvailable
+from ..errors import InvalidValue, NotAvailable
 from ..files import write_all
 from ..findings import Finding
 from ..logs.log import Log
@@ -237,10 +237,14 @@ class Export(NotebookDisplay):
     def lossless(self) -> bool:
         return not self.dropped and not self.approximated
 
+    def losses(self) -> list[str]:
+        """What is lost, a line for each effect."""
+        kinds = (("dropped", self.dropped), ("approximated", self.approximated))
+        return [f"{title}: {effect}" for title, effects in kinds for effect in effects]
+
     def __str__(self) -> str:
         lines = [f"{self.target}@{self.version}, joint {self.joint!r}: {', '.join(self.files)}"]
-        for title, effects in (("dropped", self.dropped), ("approximated", self.approximated)):
-            lines += [f"  {title}: {effect}" for effect in effects]
+        lines += [f"  {line}" for line in self.losses()]
         lines += [f"  adjusted: {text}" for text in self.adjusted]
         if self.lossless and self.judged:
             lines.append("  nothing is lost")
@@ -256,7 +260,7 @@ class Export(NotebookDisplay):
     def places(self, path: Path | str) -> dict[Path, str | bytes]:
         """Where each file goes: into a folder, or the one that ends so under this name and the others beside
         it. Files that name each other in quotes do so by their new names."""
-        path, names = Path(path), [*self.files]
+        path, names = check_ending(Path(path)), [*self.files]
         if path.is_dir():  # "left/knee" names a joint, not a folder
             new = {name: path / name.replace("/", "_").lstrip(".") for name in names}
         else:
@@ -265,6 +269,20 @@ class Export(NotebookDisplay):
             beside = {n: path.stem + n.removeprefix(own) if n.startswith(own) else n for n in names}
             new = {n: path if n == main else path.with_name(beside[n]) for n in names}
         return {new[name]: _rename_files(content, new) for name, content in self.files.items()}
+
+
+BINARY = (".usdc", ".usdz")
+"""Endings of files that text cannot be."""
+
+
+def check_ending(path: Path) -> Path:
+    """Refuse a name that would say that text is binary."""
+    if path.suffix.lower() in BINARY:
+        raise InvalidValue(
+            f"{path.name} would be binary, and layers are written as text; expected another ending: -o"
+            f" {path.stem}.usda (usdcat of usd-core turns it into {path.suffix.lower()})"
+        )
+    return path
 
 
 def _rename_files(content: str | bytes, new: Mapping[str, Path]) -> str | bytes:

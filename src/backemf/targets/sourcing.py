@@ -69,6 +69,9 @@ def choose_actuator(
     values = set_values(chosen.actuator, sets)
     if values:
         chosen = _with_values(chosen, values)
+        if "drive.supply" in values and parts.is_part(source):
+            rest = [f for f in chosen.findings if f.code != "outside_identified_supply"]
+            chosen = chosen._replace(findings=[*rest, *parts.supply_findings(source, chosen.actuator)])
     if ratio != 1.0 or motors != 1:
         chosen.notes.append(f"{motors} of it behind {ratio:g}:1")
         chosen = chosen._replace(actuator=_gear_actuator(chosen.actuator, ratio, motors, source))

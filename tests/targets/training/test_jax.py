@@ -19,7 +19,7 @@ from backemf.engine.compile.trace import PRIMITIVES, trace
 from backemf.engine.hosted_system import hosted_system
 from backemf.engine.stepper import stepper
 from backemf.engine.system import ActuatorSystem
-from backemf.errors import InvalidValue
+from backemf.errors import BackemfError, BackemfWarning, InvalidValue
 from backemf.mujoco.models import mjx_findings
 from backemf.results.spread import Spread
 from backemf.targets.export import export
@@ -37,6 +37,9 @@ ARM = """<mujoco><option timestep="0.002"/><worldbody><body pos="0 0 1">
 <geom type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass=".3"/></body></worldbody>
 <actuator><position joint="knee" kp="20" ctrlrange="-1 1"/></actuator></mujoco>"""
 
+PENDULUM = """<mujoco><option timestep="0.0005"/><worldbody><body><joint name="knee" axis="0 1 0"/>
+<inertial pos="0 0 -0.1" mass="0.4" diaginertia="1e-9 1e-9 1e-9"/></body></worldbody>
+<actuator><position joint="knee" kp="5"/></actuator></mujoco>"""
 TWO = ARM.replace(
     "</body></worldbody>",
     '<body pos=".2 0 0"><joint name="toe" axis="0 1 0"/><geom size=".01"/></body></body></worldbody>',
@@ -334,6 +337,81 @@ def test_elliptic_cones_become_pyramidal_and_it_is_said(in_mjx, tmp_path):
     assert np.all(np.isfinite(be.rollout(in_mjx, {".*": LATE}, np.full((2, 1), 0.1))))
 
 
+@pytest.mark.slow
+def test_three_numbers_found_by_gradient_through_mjx_are_those_of_a_fit(in_mjx):
+    """A pendulum recorded with 2 mrad of noise; half a millisecond, for MJX's own step is of first order."""
+    from scipy.optimize import minimize
+
+    in_mjx.write_text(PENDULUM)
+    truth = be.Actuator(
+        motor=be.motor.Motor(resistance=4.0, torque_constant=0.9, rotor_inertia=3e-3),
+        friction=be.friction.Coulomb(coulomb=0.05, viscous=0.02),
+        drive=be.drive.Servo(firmware_gain=0.16, proportional=16, supply=7.4),
+    )
+    paths, bench = (
+        ["friction.coulomb", "friction.viscous", "motor.rotor_inertia"],
+        be.bench.Pendulum(mass=0.4, length=0.1),
+    )
+    sweep = be.signal.chirp(0.8, 0.5, 3.0, duration=2.0)
+    made = be.simulate(truth, bench, {"position_target": sweep}, duration=2.0, dt=0.01)
+    seen = made.position + 2e-3 * np.random.default_rng(0).standard_normal(len(made))
+    log = be.log("sweep", made.time, position=seen, position_target=made["position_target"], bench=bench)
+    start = truth.replace(**{path: 1.3 * truth.parameters[path] for path in paths})
+    fit = be.fit(start, [log], free_paths=paths, n_starts=1, inspect=False)
+    run, asked = be.Rollout(in_mjx, start), jnp.asarray(made["position_target"])[:, None]
+
+    @jax.jit
+    @jax.value_and_grad
+    def off(x):
+        p = {**run.params, **{path: run.params[path] * jnp.exp(x[k]) for k, path in enumerate(paths)}}
+        return jnp.mean((run(asked, p, start=seen[:1], n_substeps=20)[:, 0] - seen) ** 2) / 2e-3**2
+
+    found = minimize(lambda x: jax.tree.map(np.asarray, off(x)), np.zeros(3), jac=True, method="BFGS")
+    assert off(np.zeros(3))[0] > 100 > 2 > found.fun
+    for path, x in zip(paths, found.x, strict=True):
+        value, its = start.parameters[path] * np.exp(x), fit.parameters[path]
+        assert its.low < value < its.high, path
+    again = be.Rollout(in_mjx, fit)  # a fit as such
+    value = jax.value_and_grad(
+        lambda p: jnp.mean((again(asked[:5], p, start=seen[:1])[:, 0] - seen[:5]) ** 2)
+    )
+    slopes = value(again.params)[1]
+    assert slopes.keys() == again.params.keys()
+    assert all(bool(jnp.all(jnp.isfinite(slope))) for slope in slopes.values())
+
+
+def test_a_rollout_takes_one_actuator_and_refuses_what_does_not_fit(in_mjx):
+    run = be.Rollout(in_mjx, LATE)
+    asked, p, fitting = np.full((2, 1), 0.1), run.params, r"expected \(1,\), one for each of knee"
+    path = "motor.resistance"
+    for error, commands, given, how in (
+        (r"n, 1\), a column for each of knee", np.zeros((5, 2)), p, {}),
+        (r"shape \(0, 1\); expected \(n, 1\)", np.zeros((0, 1)), p, {}),
+        (r"unknown number .*'motor\.resistence'; did you mean 'motor\.resistance'", asked,
+         {**p, "motor.resistence": p[path]}, {}),
+        (r"params have no drive\.supply; expected all", asked,
+         {k: v for k, v in p.items() if k != "drive.supply"}, {}),
+        (rf"motor\.resistance has the shape \(\); {fitting}", asked, {**p, path: 2.0}, {}),
+        (r"delay is -0\.01", asked, {**p, "drive.delay": -0.01 + 0.0 * p["drive.delay"]}, {}),
+        (r"n_substeps is 0; expected a whole number", asked, p, {"n_substeps": 0}),
+        (r"n_substeps is 2\.5; expected a whole number", asked, p, {"n_substeps": 2.5}),
+        (rf"start has the shape \(2,\); {fitting}", asked, p, {"start": [0.0, 0.0]}),
+    ):  # fmt: skip
+        with pytest.raises(BackemfError, match=error):
+            run(commands, given, **how)
+    with pytest.raises(ValueError, match=rf"the command has the shape \(2,\); {fitting}"):
+        run._robot.drive(p, run._data, jnp.asarray([0.1, 0.2]))
+
+
+def test_a_rollout_says_what_mjx_leaves_out(in_mjx):
+    in_mjx.write_text(ARM.replace('axis="0 1 0"', 'axis="0 1 0" stiffness="1" springyield="0.01"', 1))
+    with pytest.warns(
+        BackemfWarning, match=r"without the yield of springs \(they pull back like any other\)"
+    ):
+        run = be.Rollout(in_mjx, LATE)
+    assert "mjx_ignores" in [f.code for f in run.findings]
+
+
 @pytest.mark.proof
 def test_a_real_arms_rollout_has_derivatives_with_its_contacts(in_mjx, shared_data):
     """The SO-101 as it is published: elliptic cones, many geoms; one joint's commands come late."""
@@ -366,7 +444,9 @@ def test_what_mjx_leaves_out_is_a_finding(tmp_path):
     (tmp_path / "own.xml").write_text(own)
     left = be.export({".*": LATE}, "jax@mjx", into=tmp_path / "own.xml").findings
     (remedy,) = (f.remedy for f in left if f.code == "mjx_ignores")
-    assert remedy.startswith("take out all but the first number of stiffness of joint knee, springyield of")
+    assert remedy.startswith(
+        "take out all but the first number of stiffness of joint knee, stiffness and springyield of"
+    )
     (row,) = be.explain(tmp_path / "late.xml")
     assert "mjx_ignores" in [f.code for f in row.findings]
     motor = export(LATE, "mujoco", joint="knee", replay=False).text

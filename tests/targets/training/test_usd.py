@@ -12,7 +12,7 @@ import pytest
 import backemf as be
 from backemf.errors import BackemfError, InvalidValue, NotAvailable, UnknownName
 from backemf.targets.export import export
-from backemf.targets.replay import replay
+from backemf.targets.replay import is_exported, read_export, replay
 from backemf.targets.training.usd import load_usd
 
 from ...conftest import unavailable
@@ -143,6 +143,45 @@ def test_layers_over_a_stage_leave_it_alone_and_win(pxr, robot, tmp_path):
     plain = lower.GetPrimAtPath("/Robot/knee")
     assert plain.GetAttribute("drive:angular:physics:stiffness").Get() == pytest.approx(10 * math.pi / 180)
     assert plain.GetAttribute("drive:angular:physics:maxForce").Get() == pytest.approx(2.0)
+
+
+def test_layers_over_a_stage_say_what_files_of_their_own_say(pxr, robot, tmp_path):
+    """Losses, findings, how it is commanded, and the step that its delay is counted in."""
+    rich = be.Actuator.read("mx-106/m6").replace(**{"drive.delay": 0.01})
+    how: Any = {"timestep": 0.005, "method": "formula", "joint": "knee"}
+    own = export(rich, "usd", replay=False, **how)
+    made: Any = export({"knee": rich}, "usd", into=robot, timestep=0.005, method="formula")
+    said = [line for line in own.text.splitlines() if line.startswith("# ") and "as exported" not in line]
+    assert any("Approximated: friction" in line for line in said)
+    assert any("Input: joint_target_q" in line for line in said)
+    top, below = made.write(tmp_path / "driven.usda")
+    for layer in (top, below):
+        assert set(said) <= set(layer.read_text().splitlines())
+    stage = pxr.Usd.Stage.Open(str(top))
+    assert stage.GetRootLayer().customLayerData["timestep"] == 0.005
+    assert stage.GetPrimAtPath("/Robot/knee_actuator").GetAttribute("newton:delaySteps").Get() == 2
+    assert [f.text for f in made.findings] == [f.text for f in own.findings]
+
+
+def test_names_and_files_of_another_kind_get_a_sentence(pxr, robot, tmp_path):
+    for made in (export(GEARED, "usd", replay=False), export({"knee": GEARED}, "usd", into=robot)):
+        with pytest.raises(InvalidValue, match=r"driven\.usdc would be binary.*-o driven\.usda"):
+            made.write(tmp_path / "driven.usdc")
+    arm = tmp_path / "arm.xml"
+    arm.write_text("<mujoco/>")
+    with pytest.raises(InvalidValue, match=r"arm\.xml is no USD stage; expected .*--to mujoco"):
+        export({"knee": GEARED}, "usd", into=arm)
+    with pytest.raises(
+        InvalidValue, match=r"robot\.usda is a stage of USD; expected MJCF or URDF, or --to usd"
+    ):
+        export({"knee": GEARED}, "mujoco", into=robot)
+    export({"knee": GEARED}, "usd", into=robot).write(tmp_path / "driven.usda")
+    with pytest.raises(InvalidValue, match=r"driven\.usda lies over a stage of its own"):
+        read_export(str(tmp_path / "driven.usda"), GEARED)
+    export(GEARED, "usd", joint="leg", replay=False).write(tmp_path / "leg.usda")
+    again = read_export(str(tmp_path / "leg.usda"), GEARED)
+    assert [*again.files] == ["leg.usda", "leg_physics.usda"]
+    assert is_exported(str(tmp_path / "leg.usda"))
 
 
 def test_bad_stages_and_joints_are_refused_with_a_way_out(pxr, robot, tmp_path):

@@ -208,8 +208,11 @@ def _report_edit(edited: Any, options: ExportWords) -> Answer:
 
     def beside() -> str:
         ran = dict.fromkeys(export.ran for export in edited.exports)
-        lines = [*edited.changes, edited.verified, edited.table(), *ran]
+        lost = dict.fromkeys(line for export in edited.exports for line in export.losses())
+        lines = [*edited.changes, edited.verified, edited.table(), *lost, *edited.creep, *ran]
         lines += [f"finding: {f}" for f in edited.findings]
+        others = [] if written else [*(Path(name).name for name in [*edited.files][1:]), *edited.beside]
+        lines += [f"{', '.join(others)} is not printed; give -o to write every file"] if others else []
         return "\n".join([*filter(None, lines), *_path_lines(written)])
 
     return Answer(
@@ -225,6 +228,7 @@ def _plain_edit(edited: Any, written: list[Path]) -> dict[str, Any]:
     return {
         "changes": list(edited.changes),
         "verified": edited.verified,
+        "creep": list(edited.creep),
         "moved": [{**m._asdict(), "dead": m.dead} for m in edited.moved],
         "together": [one._asdict() for one in edited.together],
         "findings": list(edited.findings),

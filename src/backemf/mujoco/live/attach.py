@@ -230,6 +230,7 @@ def _place_actuators(
         was = read_joint(LoadedModel(before, installed_era()), joint)
         drive = drive_joint(was, one.actuator, one.unknown, ctrl, whole=True)
         placed[joint] = _place_actuator(spec, drive, one.fit, switch, ctrl, shared)
+    model_edit.take_out(spec, before, [k for one in placed.values() for k in one.drive.springs_removed])
     return placed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,22 @@ def take(spec: Any, drive: JointDrive, armature: float, ctrl: str) -> str:
         mine.ctrllimited, mine.ctrlrange = 1, list(before.ctrlrange)
     _bare(spec.joint(drive.joint), drive, armature)
     return mine.name
+
+
+def take_out(spec: Any, before: Any, tendons: Sequence[int]) -> None:
+    """Take springs that yield out of a model, and their references out of its keyframes.
+
+    Args:
+        spec: the model's description, which is changed.
+        before: the model as it was, compiled.
+        tendons: their ids.
+    """
+    listed, places = [*spec.tendons], [int(before.tendon_plasticadr[k]) for k in tendons]
+    for k in tendons:
+        spec.delete(listed[k])
+    for key in spec.keys if places else ():
+        if len(key.plastic):
+            key.plastic = np.delete(key.plastic, [place + end for place in places for end in (0, 1)])
 
 
 def _limit(actuator: Any, joint: Any, by_position: bool) -> None:

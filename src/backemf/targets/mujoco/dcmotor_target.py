@@ -14,7 +14,7 @@ from ...errors import BackemfError, InvalidValue, MissingValue
 from ...mujoco.actuator_conversion import AsDcMotor, from_actuator, to_actuator
 from ...mujoco.arrays import dcmotors, load_mujoco, place
 from ...mujoco.attributes import DcMotorAttributes
-from ...mujoco.dcmotor import DcMotor, in_volts, rules
+from ...mujoco.dcmotor import VERSIONS, DcMotor, in_volts, rules
 from ...mujoco.models import LoadedModel, load
 from ...physics.actuator import Actuator
 from ...physics.friction import Coulomb, Viscous
@@ -81,6 +81,23 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
     template, fields = frame_fields(*made, springs=text.springs)
     lines += hold_lines(frame(*made, springs=text.springs), settled.carried, request, text.springs)
     return Filling(fields, lines, text.ctrl, template)
+
+
+def dcmotor_holds(carried: Actuator, request: Request) -> list[str]:
+    """How still somebody else's `<dcmotor>` holds, run as a file of the newest MuJoCo.
+
+    Args:
+        carried: what the `<dcmotor>` simulates.
+        request: with the time step and the reference load.
+
+    Returns:
+        Lines of a header.
+    """
+    request = request._replace(version=VERSIONS[-1], gear=None)
+    made = parts(behind_gear(carried, request), request.version, request.timestep)
+    text = frame(request, carried, made.joint, _element(request, made), reference_inertia(carried, request))
+    lines = hold_lines(text, carried, request)
+    return [line.replace("run in this file", f"run as MJCF of MuJoCo {VERSIONS[-1]}") for line in lines]
 
 
 def _positions_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> np.ndarray:

@@ -44,6 +44,8 @@ class EditedModel:
     """What was changed, in words, with the model's old numbers."""
     verified: str
     """How the result was checked."""
+    creep: tuple[str, ...] = ()
+    """How still each joint holds, as the header of a file of its own says it."""
     moved: tuple[JointMove, ...] = ()
     """How far each joint moves for the same command, before and after."""
     findings: tuple[Finding, ...] = ()

@@ -4,6 +4,7 @@ of any file under a load that friction would hold, measured by running it."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -13,7 +14,7 @@ import numpy as np
 from ...errors import BackemfError, InvalidValue
 from ...findings import Finding
 from ...mujoco.actuator_conversion import from_actuator
-from ...mujoco.arrays import load_mujoco, rest_springs, without_log
+from ...mujoco.arrays import load_mujoco, rest_springs, without_log, yielding_tendons
 from ...mujoco.dcmotor import release, rules
 from ...mujoco.xml import Edit, Element, with_attributes
 from ...physics import steady
@@ -26,6 +27,7 @@ from ..result import Export, Request, number
 from .finding import integrator_finding
 
 if TYPE_CHECKING:
+    from ...mujoco.joint_interface import JointDrive
     from .into import UserModel
 
 SHARE = 0.6
@@ -36,8 +38,6 @@ MOST_STEPS = 40_000
 """A file with a short time step is watched for less."""
 STILL = 1e-4
 """Less creep than this [rad or m a minute] needs no cure."""
-WRAPS_JOINT = 1
-"""MuJoCo's mjWRAP_JOINT."""
 NOSLIP = 5
 """Iterations of MuJoCo's solver for friction that does not slip."""
 
@@ -88,14 +88,10 @@ def read_springs(model: Any, joint: int) -> tuple[YieldingSpring, ...]:
     Returns:
         They, in the order of the tendons.
     """
-    found = []
-    for k in range(model.ntendon if getattr(model, "nplastic", 0) else 0):
-        at = int(model.tendon_adr[k])
-        alone = model.tendon_num[k] == 1 and model.wrap_objid[at] == joint
-        if model.tendon_plasticadr[k] >= 0 and alone and model.wrap_type[at] == WRAPS_JOINT:
-            stiffness = float(np.atleast_1d(model.tendon_stiffness[k])[0])
-            found.append(YieldingSpring(stiffness, float(model.tendon_springyield[k])))
-    return tuple(found)
+    return tuple(
+        YieldingSpring(float(np.atleast_1d(model.tendon_stiffness[k])[0]), float(model.tendon_springyield[k]))
+        for k in yielding_tendons(model, joint)
+    )
 
 
 def friction_of(springs: Sequence[YieldingSpring], **drag: Any) -> MaxwellSlip:
@@ -130,12 +126,6 @@ def wanted_kind(request: Request) -> str | None:
 def can_yield(request: Request) -> bool:
     """Whether the target has springs that yield."""
     return request.target == "mujoco" and release(request.version) >= YIELDS_FROM
-
-
-def held_as_asked(actuator: Actuator, request: Request) -> Actuator:
-    """An actuator that nothing is lost of, its Coulomb friction as springs where those were asked for."""
-    asked = request.at_rest == "springyield" and actuator.friction.name == "coulomb"
-    return as_springs(actuator, request) if asked else actuator
 
 
 def check_at_rest(request: Request) -> None:
@@ -226,32 +216,39 @@ def bristle_holds(actuator: Actuator, request: Request, era: int) -> bool:
     )
 
 
-def spring_edits(model: UserModel, export: Export, joint: str) -> list[Edit]:
-    """Fixed tendons that hold a joint, in the place of those that an earlier export left there.
+def spring_edits(
+    model: UserModel, drive: JointDrive, made: Sequence[YieldingSpring] = (), joint: str = ""
+) -> tuple[list[Edit], list[str]]:
+    """Fixed tendons that hold a joint, in the place of those whose friction is its new actuator's.
 
     Args:
         model: a user's.
-        export: what the joint gets.
-        joint: its name there.
+        drive: of the joint from now on.
+        made: springs that it gets.
+        joint: its name, as it stands in XML.
 
     Returns:
-        Edits of the model's files.
+        Edits of the model's files, and what changes in words.
+
+    Raises:
+        InvalidValue: a spring to be taken out has no place of its own in the file.
     """
-    inside = {id(e): e for e in model.elements if e.tag == "joint" and e.parent == "fixed"}.values()
-    edits = []
-    for e in model.elements:
-        if e.tag != "fixed" or "springyield" not in e.attributes:
-            continue
-        held = [j.attributes.get("joint") for j in inside if j.file == e.file and e.start < j.start < e.end]
-        if held == [joint]:
-            edits.append(Edit(e, e.start, e.end, b""))
-    made = springs_of(export.carried.friction)
+    gone, said = drive.springs_removed, []
+    listed = [e for e in model.elements if e.parent == "tendon" and e.tag in ("fixed", "spatial")]
+    if gone and len(listed) != model.loaded.model.ntendon:
+        raise InvalidValue(
+            f"the spring that yields on {drive.joint!r} has no place of its own in {model.path.name}, because"
+            " a <replicate> or <attach> makes tendons there; expected it in the file: take it out first"
+        )
+    edits = [Edit(listed[k], listed[k].start, listed[k].end, b"") for k in gone]
+    if gone and not made:
+        said = [f"joint {drive.joint}: springs that yielded are out, whose friction is the actuator's now"]
     if made:
         root = next(e for e in model.elements if e.file == model.path)
         at = model.path.read_bytes().rindex(b"</", root.opened, root.end)
-        text = tendon_section(made, joint)
-        edits.append(Edit(root, at, at, f"  {text}\n".encode()))
-    return edits
+        edits.append(Edit(root, at, at, f"  {tendon_section(made, joint)}\n".encode()))
+        said = [f"joint {drive.joint}: springs that yield hold it, in place of frictionloss"]
+    return edits, said
 
 
 def spring_findings(chosen: Mapping[str, Export]) -> Iterator[Finding]:
@@ -372,14 +369,33 @@ def hold_lines(
     return lines
 
 
+def creep_words(exports: Mapping[str, Export]) -> tuple[str, ...]:
+    """What the files of single joints say of their creep, of joints of one model.
+
+    Args:
+        exports: by joint.
+
+    Returns:
+        A sentence for joints that creep alike.
+    """
+    said: dict[str, list[str]] = {}
+    for joint, export in exports.items():
+        for words in re.findall(r"(?m)^\W*(?:Creep|Cure): (.*?)\W*$", export.text):
+            said.setdefault(words.replace("run in this file", "run in a file of its own"), []).append(joint)
+    return tuple(f"Creep of {', '.join(joints)}: {words}." for words, joints in said.items())
+
+
 def _spring_line(
     springs: Sequence[YieldingSpring], carried: Actuator, request: Request, unit: str, effort: str
 ) -> str:
     """What holds the joint, how near the step's limit it is, and where it begins."""
     k, J = sum(spring.stiffness for spring in springs), steady.armature(carried)
     bends = ", ".join(f"{1e3 * spring.reach:.3g}" for spring in springs)
-    near = f"; h sqrt(k / J) is {request.timestep * math.sqrt(k / J):.2g} on the rotor alone, stable below 2"
-    near = near if J > 0 else ""
+    near = ""
+    if J > 0:
+        near = (
+            f"; h sqrt(k / J) is {request.timestep * math.sqrt(k / J):.2g} on the rotor alone, stable below 2"
+        )
     return (
         f"Springs that yield hold it: {k:.4g} {effort}/{unit}, at {bends} m{unit}{near}. Where qpos is set by"
         " hand, set both of a tendon's data.plastic to the position too (a keyframe: plastic=...)."

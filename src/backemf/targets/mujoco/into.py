@@ -38,7 +38,7 @@ from ..result import Export, Request, number
 from ..write import write_target
 from .dcmotor_target import actuator_arrays, attributes
 from .edited_model import EditedModel
-from .holding import searching, spring_edits, spring_findings, spring_rests, springs_of
+from .holding import creep_words, searching, spring_edits, spring_findings, spring_rests, springs_of
 
 JOINT = (*OF_JOINT, "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
@@ -140,6 +140,7 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
         files,
         tuple(changes),
         verified,
+        creep_words({edit.old.joint: edit.export for edit in chosen}),
         tuple(rows),
         tuple({f.code + f.text: f for f in found}.values()),
         tuple({id(edit.export): edit.export for edit in chosen}.values()),
@@ -303,10 +304,9 @@ def _edits(model: UserModel, actuator_edit: ActuatorEdit) -> tuple[list[Edit], l
         changes = [f"actuator of {name}: new <{mine.tag}>"]
         edits = [insert_element(model.elements, element, model.path)]
     edit, said = _joint_edit(model, actuator_edit, wanted)
-    springs = spring_edits(model, export, escape_attribute(name))
-    if springs:
-        said = [*said, f"joint {name}: springs that yield hold it, in place of frictionloss"]
-    return [*edits, edit, *springs], [*changes, *said]
+    made = springs_of(export.carried.friction)
+    springs, held = spring_edits(model, actuator_edit.drive, made, escape_attribute(name))
+    return [*edits, edit, *springs], [*changes, *said, *held]
 
 
 def host_edits(
@@ -337,7 +337,8 @@ def host_edits(
     was = "new" if given is None else f"<{given.tag}> became"
     changed = [(k, number(getattr(old, k)), v) for k, v in body.items()]
     said = [f"joint {joint}: {k} {before} became {v}" for k, before, v in changed if before != v]
-    return edits, [f"actuator of {joint}: {was} {called}", *said]
+    springs, gone = spring_edits(model, drive)
+    return [*edits, *springs], [f"actuator of {joint}: {was} {called}", *said, *gone]
 
 
 def inert_others(model: UserModel, old: ModelJoint) -> Iterator[Edit]:

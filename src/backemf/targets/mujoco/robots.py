@@ -187,6 +187,7 @@ def _sign_file(content: bytes, fit: Fit, model: EditedModel, ran: str) -> bytes:
         f"backemf {__version__}: {', '.join(fit.joints)} as identified from {len(fit.training)} recordings of"
         f" this robot, with friction {fit.friction}.",
         ran,
+        *model.creep,
         *dict.fromkeys(f"{e.text}." for one in model.exports for e in (*one.dropped, *one.approximated)),
     ]
     text = "\n         ".join(lines)

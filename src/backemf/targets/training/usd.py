@@ -23,12 +23,13 @@ from typing import Any
 from ...errors import InvalidValue, MissingValue, NotAvailable
 from ...files import write_all
 from ...mujoco.models import by_joint
+from ...mujoco.xml import STAGES
 from ...physics.actuator import Actuator
 from ..mujoco.dcmotor_target import STICKING
 from ..mujoco.edited_model import EditedModel
 from ..newton import SPEC as NEWTON, bare_builder, inputs, move_joint
 from ..reference_motions import SimulationCase, reference_inertia
-from ..result import Export, Request, hash_comment, number
+from ..result import Export, Request, check_ending, hash_comment, number
 from ..spec import Filling, TargetLaw
 from ..template import fill
 
@@ -226,7 +227,7 @@ class LayeredStage(EditedModel):
         Raises:
             InvalidValue: there is no path, or it is the stage's own.
         """
-        stage, place = self.main, Path("" if path is None else path)
+        stage, place = self.main, check_ending(Path("" if path is None else path))
         assert stage is not None
         if path is None or place.resolve() == stage.resolve():
             raise InvalidValue(
@@ -272,6 +273,11 @@ def load_usd() -> Any:
 def _open(pxr: Any, path: Path) -> Any:
     if not path.is_file():
         raise MissingValue(f"{path} is not there; expected a USD stage with the robot's joints")
+    if path.suffix.lower() not in STAGES:
+        raise InvalidValue(
+            f"{path.name} is no USD stage; expected a file that ends in {', '.join(STAGES)}, or --to mujoco"
+            " for a model in MJCF and --to urdf for one in URDF"
+        )
     try:
         return pxr.Usd.Stage.Open(str(path))
     except Exception as error:
@@ -330,7 +336,8 @@ def into_usd(exports: Mapping[str, Export], path: Path | str) -> LayeredStage:
         _author_actuator(pxr, actuators, where, export)
         was = f"drive of {before:g}" if before else "no drive"
         changes.append(f"joint {joint}: {was} became a NewtonActuator, above a plain drive")
-    texts = [layer.ExportToString() for layer in (top, low)]
+    top.customLayerData = {"timestep": next(iter(chosen.values())).timestep}
+    texts = [_sign_layer(layer.ExportToString(), chosen) for layer in (top, low)]
     texts[0] = texts[0].replace(f"@{low.identifier}@", f"@{BELOW}@")
     texts[1] = texts[1].replace(f"@{path.resolve()}@", f"@{UNDER}@")
     version = ".".join(map(str, pxr.Usd.GetVersion()[1:]))
@@ -338,9 +345,21 @@ def into_usd(exports: Mapping[str, Export], path: Path | str) -> LayeredStage:
         {path.with_name(name): text.encode() for name, text in zip(("top", BELOW), texts, strict=True)},
         tuple(changes),
         f"composed by usd-core {version}",
-        exports=tuple(exports.values()),
+        findings=tuple({f.code + f.text: f for one in chosen.values() for f in one.findings}.values()),
+        exports=tuple({id(export): export for export in chosen.values()}.values()),
         main=path,
     )
+
+
+def _sign_layer(text: str, chosen: Mapping[str, Export]) -> str:
+    """A layer with what its actuators lose and how they are commanded behind its head, as files of their own
+    say it; joints of one export share the words."""
+    said: dict[str, list[str]] = {}
+    for joint, export in chosen.items():
+        words = "\n".join(line for line in export.text.splitlines() if line.startswith("# "))
+        said.setdefault(words, []).append(joint)
+    comment = "\n\n".join(f"# {', '.join(joints)}:\n{words}" for words, joints in said.items())
+    return text.replace("\n)\n", f"\n)\n\n{comment}\n", 1)
 
 
 def _layer(pxr: Any, given: Any, under: str) -> tuple[Any, Any]:
