@@ -127,7 +127,7 @@ def carry_actuator(
     check_at_rest(request)
     reduced_actuator, losses, open_friction = reduce_actuator(actuator, request, era)
     if not losses:
-        return ReducedActuator(_hold_still(reduced_actuator, actuator, request, engine), NOTHING_LOST)
+        return ReducedActuator(_hold_still(reduced_actuator, request), NOTHING_LOST)
     motions, over = motions_of(actuator, request)
     reference = positions(actuator, motions)
     touched = {word for loss in losses for word in loss.touches.split()}
@@ -155,20 +155,12 @@ InEngine = Callable[[Actuator], np.ndarray]
 """Positions of a candidate's own file over the motions [rad or m]; not finite where it does not run."""
 
 
-def _hold_still(reduced: Actuator, actuator: Actuator, request: Request, engine: InEngine | None) -> Actuator:
+def _hold_still(reduced: Actuator, request: Request) -> Actuator:
     """An actuator that nothing is lost of, its Coulomb friction as a spring that yields where that was asked
-    for, or where such a file runs as near as one with the joint's friction, which creeps."""
-    wanted = wanted_kind(request)
-    if reduced.friction.name != "coulomb" or wanted not in (None, "springyield") or not can_yield(request):
-        return reduced
-    held = as_springs(reduced, request)
-    if wanted is None:
-        if engine is None or not steady.armature(reduced) > 0:  # what a light joint's step holds is not known
-            return reduced
-        reference = positions(actuator, motions_of(actuator, request)[0])
-        off = [difference(engine(one), reference).rms for one in (reduced, held)]
-        return held if off[1] <= AS_GOOD * off[0] else reduced
-    return held
+    for: without being asked the joint's own friction stays, which creeps next to nothing and lets positions be
+    set by hand."""
+    asked = reduced.friction.name == "coulomb" and wanted_kind(request) == "springyield"
+    return as_springs(reduced, request) if asked and can_yield(request) else reduced
 
 
 def _closest(
