@@ -64,12 +64,18 @@ ALLOWANCES: dict[str, int] = {
     "how far beyond the fit a prediction goes": 250,
     "diameters asked for, one settling time": 250,
     "joints with delays in one file for MJX, powers and sizes that are bounded": 100,
+    "play of gears, found and planned for": 280,
+    "capitals of units, answers that numbers contradict, stops within seconds": 230,
+    "verdicts of what was never seen, causes that look alike, logs without positions": 170,
+    "rest, layers and rollouts that say what they cost": 240,
+    "tasks at uneven times, lasting currents, tables as people write them": 440,
+    "channels that are bounded, what MuJoCo gives up for": 140,
 }
 """Lines by which a feature that came later may raise the limit, by the feature."""
-FILES = 44
+FILES = 45
 """Files that these features brought."""
 LIMITS = {
-    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=102_200),
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=103_560),
     "files of Python": Limit(345 + FILES),
     "functions over 60 lines": Limit(0),
     "functions of complexity above 15": Limit(0),

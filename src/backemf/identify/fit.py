@@ -107,20 +107,24 @@ def bench_plant(actuator: Actuator, logs: Sequence[Log], options: FitOptions) ->
         sound = not inspected.findings or (options.apply and not inspected.open)
         sound = sound and not any(f.code == PATCHED for f in inspected.findings)
     training, held_out = split(logs, options.hold_out)
-    seeks_play = PLAY in options.also
-    if seeks_play:
-        actuator = rigid(actuator)
-        options = replace(options, also=[path for path in options.also if path not in OF_TEETH])
+    start, searched = without_play(actuator, options)
     return BenchPlant(
-        start=actuator,
+        start=start,
         logs=training,
-        seeks_play=seeks_play,
-        options=options,
+        seeks_play=PLAY in options.also,
+        options=searched,
         held_out=held_out,
         given=logs,
         faults=tuple(faults),
         sound=sound,
     )
+
+
+def without_play(actuator: Actuator, options: FitOptions) -> tuple[Actuator, FitOptions]:
+    """What is searched first where play is to be found: rigid gears, and all other numbers."""
+    if PLAY not in options.also:
+        return actuator, options
+    return rigid(actuator), replace(options, also=[path for path in options.also if path not in OF_TEETH])
 
 
 def carried_by(logs: Sequence[Log]) -> str:

@@ -272,21 +272,30 @@ def _asked_for_anyway(
     look: Outlook, feasible: Sequence[int], fitted: Any, targets: Sequence[str]
 ) -> list[list[int]]:
     """Places among those that may be played of slow motions under load, and of reversals: one of each is
-    played, since no curvature at the start says what a law lacks there; none beside a fit or targets. For
-    play they are slow motions under a small load: a loaded joint keeps its teeth together."""
-    names = [kind(look.motions[k]) for k in feasible]
+    played, since no curvature at the start says what a law lacks there; none beside a fit or targets but
+    play's."""
     if PLAY in targets:
-        slow = [k for k, n in zip(feasible, names, strict=True) if n in ("slow", "breakaway")]
-        loaded = {k: is_loaded(look.bench, foresee(look, k, "").target) for k in slow}
-        return [[feasible.index(k) for k in slow if loaded[k] is None or np.mean(loaded[k]) < UNLOADED]]
+        return [_slow_and_unloaded(look, feasible)]
     if fitted is not None or targets:
         return []
+    names = [kind(look.motions[k]) for k in feasible]
     seen = [foresee(look, k, "") for k in feasible]
     slow = [slow_seconds(f.time, f.target, is_loaded(look.bench, f.target)) > STEADY for f in seen]
     return [
         [i for i, is_slow in enumerate(slow) if is_slow],
         [i for i, n in enumerate(names) if n == "reversals"],
     ]
+
+
+def _slow_and_unloaded(look: Outlook, feasible: Sequence[int]) -> list[int]:
+    """Places among those that may be played of slow motions under a small load: a loaded joint keeps its
+    teeth together."""
+    found = []
+    for place, k in enumerate(feasible):
+        if kind(look.motions[k]) in ("slow", "breakaway"):
+            loaded = is_loaded(look.bench, foresee(look, k, "").target)
+            found += [place] if loaded is None or np.mean(loaded) < UNLOADED else []
+    return found
 
 
 def _check_given(actuator: Any, bench: Any, seconds: float | None) -> None:

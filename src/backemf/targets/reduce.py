@@ -157,8 +157,8 @@ InEngine = Callable[[Actuator], np.ndarray]
 
 def _hold_still(reduced: Actuator, request: Request) -> Actuator:
     """An actuator that nothing is lost of, its Coulomb friction as a spring that yields where that was asked
-    for: without being asked the joint's own friction stays, which creeps next to nothing and lets positions be
-    set by hand."""
+    for: else the joint's own friction stays, which creeps next to nothing and lets positions be set by
+    hand."""
     asked = reduced.friction.name == "coulomb" and wanted_kind(request) == "springyield"
     return as_springs(reduced, request) if asked and can_yield(request) else reduced
 
