@@ -98,8 +98,15 @@ def main(words: Sequence[str] | None = None) -> int:
         found = {"device": device.device_kind, "step_us": a_step, "rollouts": rollouts}
         asked.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if asked.numbers:
-        said = {"jax.step_us": f"{a_step:.0f}", "jax.gradient_rollouts": f"{rollouts:.0f}"}
-        record("taskset -c 0 python benchmarks/gradients.py --numbers", said)
+        on_cpu = jax.default_backend() == "cpu"
+        command = f"python benchmarks/gradients.py --joints {asked.joints} --numbers, on {device.device_kind}"
+        record(
+            "taskset -c 0 python benchmarks/gradients.py --numbers" if on_cpu else command,
+            {
+                f"jax.{'' if on_cpu else 'gpu_'}step_us": f"{a_step:.{0 if on_cpu else 1}f}",
+                f"jax.{'' if on_cpu else 'gpu_'}gradient_rollouts": f"{rollouts:.0f}",
+            },
+        )
     return 0 if asked.joints != 4096 or (a_step <= MOST_US and rollouts <= MOST_ROLLOUTS) else 1
 
 

@@ -100,7 +100,9 @@ WAYS = (
      "yes", "the same 1.9 ms eagerly, 0.20 to 0.24 ms with `compiled=True`", "torch"),
     ("MJX, Playground, gradients in JAX", "[`--to jax`, `jax@mjx`](targets/jax.md)", "jax", EXACT,
      "yes, exact in every number", "<!--n:jax.step_us-->-<!--/n--> us a step of 4096 joints on one core; a"
-     " value and its gradient <!--n:jax.gradient_rollouts-->-<!--/n--> rollouts; memory in `data.userdata`",
+     " value and its gradient <!--n:jax.gradient_rollouts-->-<!--/n--> rollouts; on an H200"
+     " <!--n:jax.gpu_step_us-->-<!--/n--> us for 4096 x 12, <!--n:jax.gpu_gradient_rollouts-->-<!--/n-->"
+     " rollouts; memory in `data.userdata`",
      "jax"),
     ("Newton from USD or Python, Isaac's hosts",
      "[`--to usd`](targets/usd.md), [`--to newton`](targets/newton.md)", "newton", "at most 3e-5", "no",
