@@ -493,6 +493,7 @@ ESPECIALLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("size", "show"): ("0", "-1", "1.5", "x", "1000000"),
     ("size", "verify"): ("-1", "x", "1"),
     ("power", "battery"): ("", "voc", "voc=0", "voc=nan", "voc=24V r=-1", "voc=24V r1=1", "colour=3", LONG),
+    ("simulate", "battery"): ("", "voc=0", "voc=24V r=-1", "colour=3", LONG),
     ("power", "repeat"): ("0", "-1", "x"),
     ("record", "limit"): (
         "",

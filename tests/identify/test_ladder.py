@@ -297,6 +297,7 @@ BETTER = {
     # by -0.03, 0.12, 0.27: 0.15 / sqrt(3) = 0.087
     "worse by more than it scatters": ([0.97, 1.12, 1.27], [1.0, 1.0, 1.0], False),
     "two logs that scatter": ([0.9, 1.3], [1.0, 1.0], True),
+    "two logs that scatter by so much that anything would pass": ([0.5, 2.0], [1.0, 1.0], False),
     "what both find hard cancels": ([9.1, 1.09, 5.08], [9.0, 1.0, 5.0], True),
     "one log": ([1.09], [1.0], True),
     "one log, worse": ([1.11], [1.0], False),

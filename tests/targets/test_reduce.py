@@ -23,9 +23,10 @@ from backemf.physics.friction import (
 )
 from backemf.physics.joint_law import Capability, JointLaw, dry_levels
 from backemf.targets import isaaclab as isaac
+from backemf.targets.approximate import floors_of
 from backemf.targets.description import DRAKE, drake_inputs
 from backemf.targets.export import Request
-from backemf.targets.reduce import _candidates, floors_of, reduce_actuator
+from backemf.targets.reduce import _candidates, reduce_actuator
 
 from .clock import DRIVES, GEARED
 

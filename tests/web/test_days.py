@@ -308,15 +308,15 @@ def test_a_sheet_is_reconciled_while_one_types(page):
     assert "backemf datasheet sheet.toml" in page.locator("#follows .command code").inner_text()
 
 
-def test_a_command_without_a_page_has_words_above_its_fields(page):
+def test_a_task_is_asked_for_in_words_and_answered_with_a_page(page):
     """Names as people read them, with the unit that a number has alone, and the app's words for options."""
-    page.get_by_role("button", name="A datasheet").click()
-    page.locator("#command-size").wait_for()
-    labels = page.locator("#command-size label").all_inner_texts()
+    page.get_by_role("button", name="A task for a motor").click()
+    page.locator("#task").wait_for()
+    labels = page.locator("#task label").all_inner_texts()
     assert {"Bench", "Any ratio", "Max mass [kg]", "Ambient [degC]", "Parts"} <= set(labels)
     assert not [label for label in labels if "_" in label]
-    assert not page.locator("#command-size [placeholder*='<']").count()
-    hints = " ".join(page.locator("#command-size .hint").all_inner_texts())
+    assert not page.locator("#task [placeholder*='<']").count()
+    hints = " ".join(page.locator("#task .hint").all_inner_texts())
     assert "[kg]" not in hints
     assert "--" not in hints
     for label, text in (
@@ -324,13 +324,17 @@ def test_a_command_without_a_page_has_words_above_its_fields(page):
         ("Move", "trapezoid to=90deg time=0.5s"),
         ("Bus", "24 V"),
     ):
-        page.locator("#command-size").get_by_label(label, exact=False).first.fill(text)
+        page.locator("#task").get_by_label(label, exact=False).first.fill(text)
         page.keyboard.press("Tab")
-    page.locator("#command-size").get_by_role("button", name="Run").click()
-    shown(page, "#command-size", "pre")
-    assert "--bench 'pendulum mass=1kg length=0.2m' --move 'trapezoid to=90deg time=0.5s' --bus '24 V'" in (
-        page.locator("#command-size .command code").inner_text()
-    )
+    page.locator("#task").get_by_role("button", name="Judge").click()
+    shown(page, "#answer", "iframe")
+    typed = page.locator("#answer .command code").inner_text()
+    for words in (
+        "--bench 'pendulum mass=1kg length=0.2m'",
+        "--move 'trapezoid to=90deg time=0.5s'",
+        "--bus '24 V'",
+    ):
+        assert words in typed
 
 
 def test_files_are_dropped_and_keys_are_enough(page, recording):

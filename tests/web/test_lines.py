@@ -103,14 +103,14 @@ def test_a_task_and_a_bus_become_a_sizing_with_a_page(place):
     made = line(form, *place)
     words = [
         "size",
-        "--bench",
-        "pendulum mass=1kg length=0.2m",
-        "--move",
-        move,
         "--bus",
         "24 V",
         "--by",
         "loss",
+        "--bench",
+        "pendulum mass=1kg length=0.2m",
+        "--move",
+        move,
     ]
     assert made.words == [*words, "--parts", "run.csv", "--plot", "sizing-1.html"]
     assert made.outputs == ["sizing-1.html"]

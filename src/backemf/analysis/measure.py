@@ -105,8 +105,8 @@ def column(text: str, unit: str, entry: str) -> TypedColumn:
     spelled = [None if one is None else one[2] for one in cut]
     if any(spelled) and not spelled[-1]:
         raise InvalidValue(f"{entry} is {text!r}; expected a unit behind each, or behind the last")
+    scales = [_scale(own or spelled[-1], unit, entry) for own in spelled]
     try:
-        scales = [_scale(own or spelled[-1], unit, entry) for own in spelled]
         numbers = TypedColumn(float(part) * scale for part, scale in zip(digits, scales, strict=True))
         numbers.half = min(rounding(part) * abs(scale) for part, scale in zip(digits, scales, strict=True))
     except ValueError:

@@ -137,7 +137,7 @@ QUICK = 7e-3
 """Longest step of the simulations that a robot's rungs are compared by [s]."""
 AS_GOOD = 1.01
 """How much more than the best a poorer friction of a robot may leave and is still as good."""
-FEW, OF_FEW = 6, 0.1
+FEW, OF_FEW = 6, 0.15
 """Logs below which a poorer friction may be worse by this share of the best at most."""
 NEAR = 1.03
 """How much more than the best it may leave before the last steps and still come out ahead."""

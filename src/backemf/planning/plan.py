@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InvalidValue, UnknownName
 from ..findings import Finding, finding
 from ..identify.check import DETERMINED
+from ..identify.fit_options import parse_paths
 from ..identify.frictions import law, with_friction
 from ..identify.inspect.signals import STEADY, is_loaded, slow_seconds
 from ..identify.parameters import OPEN
@@ -213,7 +214,7 @@ def run_plan(actuator: Actuator | Fit, bench: Bench | Robot, options: PlanOption
     if after is not None:
         after = of_joint(after, options.joint)
         actuator = after.actuator
-    if PLAY in _words(several(options.target)):
+    if PLAY in (parse_paths(several(options.target)) or []):
         actuator = rigid(actuator)
     actuator = with_planned_friction(actuator, options.friction, fitted=after is not None)
     return _plan_joint(actuator, bench, after, options)
@@ -252,7 +253,7 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
     budget = Budget(costs, np.array([options.seconds or SECONDS, *[heat.most] * len(heat.of)]))
     targets = several(options.target)
     wanted = choice_of(look, feasible, xs, before, wanted_places(look, targets))
-    first = _asked_for_anyway(look, feasible, after, _words(targets))
+    first = _asked_for_anyway(look, feasible, after, parse_paths(list(targets)) or [])
     picked = [feasible[k] for k in choose(wanted, budget, first)]
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
@@ -290,12 +291,9 @@ def _asked_for_anyway(
 def _slow_and_unloaded(look: Outlook, feasible: Sequence[int]) -> list[int]:
     """Places among those that may be played of slow motions under a small load: a loaded joint keeps its
     teeth together."""
-    found = []
-    for place, k in enumerate(feasible):
-        if kind(look.motions[k]) in ("slow", "breakaway"):
-            loaded = is_loaded(look.bench, foresee(look, k, "").target)
-            found += [place] if loaded is None or np.mean(loaded) < UNLOADED else []
-    return found
+    slow = [i for i, k in enumerate(feasible) if kind(look.motions[k]) in ("slow", "breakaway")]
+    loads = {i: is_loaded(look.bench, foresee(look, feasible[i], "").target) for i in slow}
+    return [i for i, loaded in loads.items() if loaded is None or np.mean(loaded) < UNLOADED]
 
 
 def _check_given(actuator: Any, bench: Any, seconds: float | None) -> None:
@@ -443,23 +441,17 @@ def wanted_places(look: Outlook, targets: Sequence[str]) -> list[int]:
         UnknownName: of a target that is no number of the actuator.
     """
     names = look.problem.free.names
-    words = _words(targets)
-    if not [word for word in words if word != PLAY]:
+    words = [word for word in parse_paths(list(targets)) or [] if word != PLAY]  # found beside the others
+    places = list[int]()
+    if not words:
         return look.own
-    places = []
     for word in words:
-        if word == PLAY:  # it is looked for beside the numbers of rigid gears
-            continue
         mine = [k for k in look.own if names[k] == word or names[k].startswith(f"{word}.")]
         if not mine:
             valid = {names[k] for k in look.own} | {names[k].partition(".")[0] for k in look.own}
             raise UnknownName("target", word, valid)
         places += mine
     return sorted(set(places))
-
-
-def _words(targets: Sequence[str]) -> list[str]:
-    return [word.strip() for target in targets for word in target.split(",") if word.strip()]
 
 
 def choice_of(

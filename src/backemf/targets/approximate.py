@@ -3,6 +3,7 @@ how far apart two actuators move, and the numbers that come closest."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +12,9 @@ import numpy as np
 from ..engine.simulate import Trajectory, simulate
 from ..errors import BackemfError
 from ..physics.actuator import Actuator
-from .reference_motions import ReferenceMotion
+from ..physics.joint_law import Capability, capability
+from .reference_motions import ReferenceMotion, judged_over, motions_of
+from .result import Request
 
 CLOSE = 2e-5
 """References are integrated until halving the step changes no position by more [rad or m]."""
@@ -22,6 +25,8 @@ PULL = 0.1
 that say little about a number would otherwise send it far away, and the export would be poor outside them."""
 FEW = 6
 """Evaluations of a search that starts from the best numbers of a similar actuator."""
+OF_PEAK = ("friction.static", "friction.stribeck_velocity")
+"""Numbers of the extra friction at rest."""
 Tuned = Callable[[Mapping[str, float]], Actuator]
 """An actuator for the settings of the drive during a recording."""
 
@@ -168,3 +173,70 @@ def _weights(d: np.ndarray, motions: Sequence[ReferenceMotion]) -> np.ndarray:
     return np.concatenate(
         [np.full(len(part), 1.0 / max(r, floor)) for part, r in zip(parts, rms, strict=True)]
     )
+
+
+class RefittedActuator(NamedTuple):
+    """A candidate with its best numbers, and how far it is off."""
+
+    actuator: Actuator
+    left: Difference
+
+
+def floors_of(able: Capability) -> dict[str, float]:
+    """Frictions that count as small: 2 % of the stall torque, at full speed for a drag."""
+    small = 0.02 * able.stall
+    drag = small / max(able.speed, 1e-9)
+    return {"friction.viscous": drag, "friction.coulomb": small, "friction.static": small}
+
+
+def refit(reduced: Actuator, touched: set[str], actuator: Actuator, request: Request) -> RefittedActuator:
+    """A candidate with its best numbers.
+
+    Args:
+        reduced: the candidate.
+        touched: which numbers may make up for what is lost: "friction", "motor".
+        actuator: the whole one.
+        request: the motions it is judged over.
+
+    Returns:
+        It, and how far it is off.
+    """
+    search = _search_numbers if request.logs else _remembered
+    return search(reduced, frozenset(touched), actuator, judged_over(request))
+
+
+def _search_numbers(
+    reduced: Actuator, touched: frozenset[str], actuator: Actuator, request: Request
+) -> RefittedActuator:
+    motions, _ = motions_of(actuator, request)
+    reference = positions(actuator, motions)
+    friction = reduced.friction
+    paths: list[str] = []
+    if "friction" in touched:
+        paths += ["friction.viscous", *(["friction.coulomb"] if friction.dry else [])]
+        paths += [path for path in OF_PEAK if path in reduced.parameters]
+    if "motor" in touched:
+        paths += ["motor.torque_constant", "motor.resistance"]
+    x0 = [reduced.parameters[path] for path in paths]
+    near_by = None if request.similar is None else [request.similar.parameters[path] for path in paths]
+    for values, own in ((x0, reduced), (near_by, request.similar)):
+        if "friction.static" in paths and values is not None and own is not None:  # what is added at rest
+            values[paths.index("friction.static")] -= own.parameters["friction.coulomb"]
+    floors = floors_of(capability(actuator, request.amplitude))
+    scale = [max(value, floors.get(path, 0.0)) for path, value in zip(paths, x0, strict=True)]
+    bottom = dict.fromkeys(("motor.torque_constant", "motor.resistance"), 1e-9)
+    bottom |= {"friction.coulomb": 1e-9 if friction.bristle else 0.0, "friction.stribeck_velocity": 1e-6}
+
+    def make(x: np.ndarray) -> Actuator:
+        pairs = zip(paths, x, x0, strict=True)
+        values = {path: max(near(float(v), a), bottom.get(path, 0.0)) for path, v, a in pairs}
+        if "friction.static" in values:
+            values["friction.static"] += values["friction.coulomb"]
+        return reduced.replace(**values)
+
+    fit = best(make, x0, scale, reference, motions, near_by=near_by)
+    return RefittedActuator(make(fit.x), fit.difference)
+
+
+_remembered = functools.lru_cache(maxsize=64)(_search_numbers)
+"""Several targets lose the same over the reference motions, and have the same best numbers."""

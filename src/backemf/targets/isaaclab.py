@@ -29,8 +29,8 @@ from ..physics.joint_law import JointLaw, dry_levels
 from ..physics.maths import is_number
 from ..physics.motor import Limits, Motor
 from . import bam
-from .approximate import Difference, Tuned, difference, positions
-from .reduce import LACKED, reduce_actuator, refit
+from .approximate import Difference, Tuned, difference, positions, refit
+from .reduce import LACKED, reduce_actuator
 from .reference_motions import ReferenceMotion, motions_of
 from .result import NOTHING_LOST, Account, Request, hash_comment, number
 from .spec import (

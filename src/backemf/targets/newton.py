@@ -32,8 +32,7 @@ from ..physics.friction import Coulomb
 from ..physics.gearbox import Gearbox
 from ..physics.joint_law import JointLaw, dry_levels
 from ..physics.motor import Limits, Motor
-from .approximate import difference, positions
-from .reduce import refit
+from .approximate import difference, positions, refit
 from .reference_motions import SimulationCase, motions_of
 from .result import NOTHING_LOST, Request, hash_comment, number
 from .spec import (

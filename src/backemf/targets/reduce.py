@@ -3,7 +3,6 @@ its numbers fitted to make up for it."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,10 +17,10 @@ from ..physics import steady
 from ..physics.actuator import Actuator
 from ..physics.friction import Coulomb, LuGre, MaxwellSlip, Viscous
 from ..physics.gearbox import Gearbox
-from ..physics.joint_law import Capability, capability, dry_levels
+from ..physics.joint_law import capability, dry_levels
 from ..physics.motor import Limits, Motor
 from ..physics.quantity import present
-from .approximate import Difference, best, difference, near, positions
+from .approximate import RefittedActuator, difference, positions, refit
 from .mujoco.holding import (
     KINDS,
     as_springs,
@@ -32,7 +31,7 @@ from .mujoco.holding import (
     stiffest_spring,
     wanted_kind,
 )
-from .reference_motions import judged_over, motions_of
+from .reference_motions import motions_of
 from .result import NOTHING_LOST, Account, Request, changed_numbers
 from .spec import (
     FIRMWARE_ROWS,
@@ -54,16 +53,9 @@ from .spec import (
 )
 from .write import account
 
-OF_PEAK = ("friction.static", "friction.stribeck_velocity")
-"""Numbers of the extra friction at rest."""
 BETTER = 0.9
 """Other numbers than the closed forms, or a bristle instead of the joint's friction,
 are taken where they leave less than this share of the error."""
-
-
-AS_GOOD = 1.01
-"""Springs that yield, which hold still, are taken where nothing is lost but their file leaves no more than
-this share of the error that one with the joint's friction leaves."""
 
 
 ERAS = "3.7 to 3.11 in volts, from 3.12 on in newton-metres"
@@ -557,70 +549,3 @@ def _candidates(
     )
     either = [reduced, replace(reduced, friction=bristle)]
     return either if request.similar is None else either[1:]
-
-
-class RefittedActuator(NamedTuple):
-    """A candidate with its best numbers, and how far it is off."""
-
-    actuator: Actuator
-    left: Difference
-
-
-def floors_of(able: Capability) -> dict[str, float]:
-    """Frictions that count as small: 2 % of the stall torque, at full speed for a drag."""
-    small = 0.02 * able.stall
-    drag = small / max(able.speed, 1e-9)
-    return {"friction.viscous": drag, "friction.coulomb": small, "friction.static": small}
-
-
-def refit(reduced: Actuator, touched: set[str], actuator: Actuator, request: Request) -> RefittedActuator:
-    """A candidate with its best numbers.
-
-    Args:
-        reduced: the candidate.
-        touched: which numbers may make up for what is lost: "friction", "motor".
-        actuator: the whole one.
-        request: the motions it is judged over.
-
-    Returns:
-        It, and how far it is off.
-    """
-    search = _search_numbers if request.logs else _remembered
-    return search(reduced, frozenset(touched), actuator, judged_over(request))
-
-
-def _search_numbers(
-    reduced: Actuator, touched: frozenset[str], actuator: Actuator, request: Request
-) -> RefittedActuator:
-    motions, _ = motions_of(actuator, request)
-    reference = positions(actuator, motions)
-    friction = reduced.friction
-    paths: list[str] = []
-    if "friction" in touched:
-        paths += ["friction.viscous", *(["friction.coulomb"] if friction.dry else [])]
-        paths += [path for path in OF_PEAK if path in reduced.parameters]
-    if "motor" in touched:
-        paths += ["motor.torque_constant", "motor.resistance"]
-    x0 = [reduced.parameters[path] for path in paths]
-    near_by = None if request.similar is None else [request.similar.parameters[path] for path in paths]
-    for values, own in ((x0, reduced), (near_by, request.similar)):
-        if "friction.static" in paths and values is not None and own is not None:  # what is added at rest
-            values[paths.index("friction.static")] -= own.parameters["friction.coulomb"]
-    floors = floors_of(capability(actuator, request.amplitude))
-    scale = [max(value, floors.get(path, 0.0)) for path, value in zip(paths, x0, strict=True)]
-    bottom = dict.fromkeys(("motor.torque_constant", "motor.resistance"), 1e-9)
-    bottom |= {"friction.coulomb": 1e-9 if friction.bristle else 0.0, "friction.stribeck_velocity": 1e-6}
-
-    def make(x: np.ndarray) -> Actuator:
-        pairs = zip(paths, x, x0, strict=True)
-        values = {path: max(near(float(v), a), bottom.get(path, 0.0)) for path, v, a in pairs}
-        if "friction.static" in values:
-            values["friction.static"] += values["friction.coulomb"]
-        return reduced.replace(**values)
-
-    fit = best(make, x0, scale, reference, motions, near_by=near_by)
-    return RefittedActuator(make(fit.x), fit.difference)
-
-
-_remembered = functools.lru_cache(maxsize=64)(_search_numbers)
-"""Several targets lose the same over the reference motions, and have the same best numbers."""

@@ -20,6 +20,10 @@ class CatalogWords(CommandWords):
     )
 
 
+BRANDS = {"dynamixel": "robotis"}
+"""Names of whole families, by their maker."""
+
+
 @command(CatalogWords, has_findings=False)
 def catalog(options: CatalogWords, terminal: Terminal) -> Answer:
     """List the parts that come with backemf.
@@ -32,7 +36,8 @@ def catalog(options: CatalogWords, terminal: Terminal) -> Answer:
     word, rows = options.word, []
     for name in parts.names():
         sheet = parts.sheet(name)
-        if word.lower() in f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower():
+        known = f"{name} {sheet.name} {sheet.maker} {sheet.kind} {sheet.motor}".lower()
+        if BRANDS.get(word.lower(), word.lower()) in known:
             codes = [f.code for f in sheet.reconciled.findings]
             row = {"name": name, **pick(sheet, "maker kind"), "title": sheet.name, "findings": codes}
             rows.append({**row, "identified": sorted(sheet.identified)})
