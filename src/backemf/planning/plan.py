@@ -253,7 +253,7 @@ def _plan_joint(actuator: Actuator, bench: Bench | Robot, after: Fit | None, opt
     budget = Budget(costs, np.array([options.seconds or SECONDS, *[heat.most] * len(heat.of)]))
     targets = several(options.target)
     wanted = choice_of(look, feasible, xs, before, wanted_places(look, targets))
-    first = _asked_for_anyway(look, feasible, after, parse_paths(list(targets)) or [])
+    first = _asked_for_anyway(look, feasible, after, targets)
     picked = [feasible[k] for k in choose(wanted, budget, first)]
     squares = [look.relative(x, look.covariance(x, picked, before)) ** 2 for x in xs]
     errors = np.sqrt(np.mean(squares, axis=0) + LEFT**2)
@@ -275,7 +275,7 @@ def _asked_for_anyway(
     """Places among those that may be played of slow motions under load, and of reversals: one of each is
     played, since no curvature at the start says what a law lacks there; none beside a fit or targets but
     play's."""
-    if PLAY in targets:
+    if PLAY in (parse_paths(list(targets)) or ()):
         return [_slow_and_unloaded(look, feasible)]
     if fitted is not None or targets:
         return []
