@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from backemf.apps.cli.command_builder import from_data
-from backemf.errors import MissingValue, UnknownName
+from backemf.errors import BackemfError, MissingValue, UnknownName
 from backemf.kits.frc import wpilog
 from backemf.kits.frc.characterize import characterize
 from backemf.kits.frc.commands import CHARACTERIZE, CharacterizeWords, _constants
@@ -526,3 +526,22 @@ def test_gains_that_explain_less_than_the_mean_are_not_pasted_without_a_warning(
         assert "DO NOT USE: these gains explain less than none would" in _constants(measured, words)
         good = replace(measured, r2=0.99)
         assert "DO NOT USE" not in _constants(good, words)
+
+
+def walk(seed: int):
+    """A velocity that walks at random beside a ramp and a step."""
+    t = np.arange(0.0, 8.0, 0.02)
+    v = 0.3 * np.cumsum(np.random.default_rng(seed).normal(size=len(t)))
+    volts = np.where(t < 4.0, 0.25 * t, 7.0 * (t < 6.0))
+    return log("walk", t, voltage=volts, velocity=v, position=0.02 * np.cumsum(v))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+def test_a_velocity_that_has_nothing_to_do_with_the_input_is_said(seed):
+    assert characterize([walk(seed)], mechanism="simple", method="simulation").findings
+
+
+@pytest.mark.parametrize(("seed", "words"), [(3, "nothing moves"), (5, "runs away; check that voltage")])
+def test_one_that_no_mechanism_could_have_gets_a_sentence(seed, words):
+    with pytest.raises(BackemfError, match=words):
+        characterize([walk(seed)], mechanism="simple", method="simulation")

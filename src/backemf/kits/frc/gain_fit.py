@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import InvalidValue
 from ...statistics import FEWEST, lag_alike, long_run
 from .mechanism_model import LONGEST_DELAY, MechanismModel
 from .trials import Segment, average_neighbours, scatter_of
@@ -77,9 +78,14 @@ def _noise_covariance(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(covariance by the noise alone, inverse of the information, directions without information)."""
     meat = np.zeros((model.n_all, model.n_all))
+    rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
+    if not np.isfinite(rows).all():
+        raise InvalidValue(
+            "no mechanism moves like this: with the gains that come nearest a simulation of these tests runs"
+            " away; check that voltage and velocity are of one motor, or take the method sysid"
+        )
     for k in range(len(model.segments)):
         meat += _spread(model, k, errors[k], slopes[k] * (weights[k] * errors[k])[:, None])
-    rows = np.concatenate([J * np.sqrt(w)[:, None] for J, w in zip(slopes, weights, strict=True)])
     known = np.zeros((len(model.priors), model.n_all))
     for i, (j, (_, weight)) in enumerate(model.priors.items()):
         known[i, j] = weight
@@ -388,6 +394,7 @@ def part_progress(progress: Progress | None, message: str, begin: float, end: fl
     return lambda text, share: progress(f"{message}, {text}", begin + (end - begin) * share)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # gains with which a simulation runs away are passed over
 def fit_mechanism(
     segments: Sequence[Segment], mechanism: str, progress: Progress | None = None
 ) -> MechanismFit:
