@@ -5,7 +5,7 @@ let go, and one of them is believed where it explains clearly more than no play 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -68,18 +68,21 @@ def find_play(bare: Problem, end: Minimum, robust: float) -> Play:
     """
     bare.begin = end.begin
     toothed = _with_teeth(bare, end.x)
-    how: dict[str, Any] = {"robust": robust, "tolerance": 1e-6, "damping": 1e-5, "most": 25}
-    tries = _try_gaps(toothed, toothed.values(toothed.first) | bare.values(end.x), end, robust, GAPS)
+    beside = {
+        q.path for q in bare.free.parameters if q.beside and q.path != DELAY
+    }  # the bench's: it has no teeth
+    how: dict[str, Any] = {"robust": robust, "tolerance": 1e-6, "damping": 1e-5, "most": 25, "still": beside}
+    tries = _try_gaps(toothed, toothed.values(toothed.first) | bare.values(end.x), end, robust, GAPS, beside)
     best = _let_go(toothed, tries, how)
     if best is not None:  # what else was found beside it makes other gaps worth a look
         there = toothed.values(best.x)
         near = [beside * there[PLAY] for beside in BESIDE if there[PLAY] > 0.0]
-        again = _let_go(toothed, _try_gaps(toothed, there, best, robust, near), how)
-        best = min((one for one in (best, again) if one is not None), key=lambda one: one.data_cost)
+        again = _let_go(toothed, _try_gaps(toothed, there, best, robust, near, beside), how)
+        best = min((one for one in (best, again) if one is not None), key=lambda one: one.cost)
     bare.begin, substeps = end.begin, max(bare.substeps, toothed.substeps)
     plain = levenberg_marquardt(bare, end.x, substeps=substeps, **how)
     bare.begin = end.begin
-    if best is None or not best.data_cost < plain.data_cost - LIKELY:
+    if best is None or not best.cost < plain.cost - LIKELY:
         return Play(None, end, _bound(tries))
     toothed.begin = best.begin
     errors = uncertainty(toothed, best.x, robust=robust)
@@ -110,12 +113,17 @@ def _with_teeth(bare: Problem, x: np.ndarray) -> Problem:
 
 
 def _try_gaps(
-    q: Problem, values: dict[str, float], end: Minimum, robust: float, gaps: Sequence[float]
+    q: Problem,
+    values: dict[str, float],
+    end: Minimum,
+    robust: float,
+    gaps: Sequence[float],
+    still: Collection[str],
 ) -> list[tuple[float, Minimum]]:
     """(gap, where everything else settles beside it), for every gap and stiffness at which it can be
     simulated."""
     tries = []
-    how: dict[str, Any] = {"robust": robust, "still": (PLAY, DELAY), "damping": 1e-3}
+    how: dict[str, Any] = {"robust": robust, "still": (PLAY, DELAY, *still), "damping": 1e-3}
     for softer in SOFTER if TEETH in q.free.paths else (1.0,):
         for gap in gaps:
             there = values | {PLAY: gap} | ({TEETH: softer * values[TEETH]} if TEETH in values else {})
@@ -132,12 +140,12 @@ def _let_go(q: Problem, tries: Sequence[tuple[float, Minimum]], how: dict[str, A
     for one in sorted((one for _, one in tries), key=lambda one: one.cost)[:LET_GO]:
         q.begin = one.begin
         ends.append(levenberg_marquardt(q, one.x, **how))
-    return min(ends, key=lambda one: one.data_cost, default=None)
+    return min(ends, key=lambda one: one.cost, default=None)
 
 
 def _bound(tries: Sequence[tuple[float, Minimum]]) -> float:
     """The play from which on recordings without any would be clearly less likely."""
-    costs = [min((one.data_cost for g, one in tries if g == gap), default=math.inf) for gap in GAPS]
+    costs = [min((one.cost for g, one in tries if g == gap), default=math.inf) for gap in GAPS]
     worse = np.array(costs) - min(costs[: len(costs) // 2])
     beyond = [k for k in range(1, len(GAPS)) if np.all(worse[k:] > LIKELY)]
     return GAPS[beyond[0]] if beyond else GAPS[-1]
