@@ -428,7 +428,7 @@ def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]
         raise UnitError(
             f"{entry} is {text!r}: {mega[0]!r} may be thousandths or millions; write m{one}, or e6 {one}"
         )
-    gravity = _units().Quantity(GRAVITY, "m/s**2")
+    push = _expression("m/s^2", str)
     fault: UnitError | None = None
     for case in (_usual_case, str):  # as the trade means it, then as physics does: "nm", a torque or a length
         try:
@@ -436,11 +436,12 @@ def _ratio(spelled: str, unit: str, text: str, entry: str) -> tuple[float, bool]
         except Exception:  # pint raises many kinds; the text is simply not a unit
             fault = fault or (_unknown(spelled, unit, text, entry) if case is _usual_case else None)
             continue
+        given, kind = one.dimensionality, wanted.dimensionality
         # "kg cm" for a torque, "g" for a force: a mass that stands for its weight
-        weights = [(one * gravity, True)] if "[mass]" in one.dimensionality else []
-        for given, weighs in ((one, False), *weights):
-            if (ratio := given / wanted).check("[]"):
-                return float(ratio.to_base_units().magnitude), weighs
+        weighs = given != kind and "[mass]" in given and given * push.dimensionality == kind
+        if weighs or given == kind:
+            ratio = one * (GRAVITY * push) / wanted if weighs else one / wanted
+            return float(ratio.to_base_units().magnitude), weighs
     if fault is not None:
         raise fault from None
     raise UnitError(

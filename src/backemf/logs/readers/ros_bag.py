@@ -478,6 +478,8 @@ def _bounds() -> Iterator[None]:
         connection.set_progress_handler(count_steps, tick)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, CHUNK)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        with contextlib.suppress(apsw.Error):  # what is no bag is said where it is read
+            check_channels(next(connection.execute("SELECT count(*) FROM topics"))[0])
 
     whole = {**storage_mcap.DECOMPRESSORS}
     storage_mcap.DECOMPRESSORS.update({"zstd": _unpack_zstd, "lz4": _unpack_lz4})
