@@ -181,7 +181,8 @@ def with_play(fit: Fit, play: Play, robust: float, joint: str = "", shared: Sequ
     found = fitted_numbers(p, x, uncertainty(p, x, robust=robust))
     rows = {row.path: row for row in found.values() if row.path not in shared}
     own = {path: row for path, row in rows.items() if path in fit.parameters or path in OF_TEETH}
-    fit = replace(fit, actuator=next(iter(p.actuators(x).values())))
+    kept = {path: v for path, v in fit.actuator.parameters.items() if path in shared}
+    fit = replace(fit, actuator=next(iter(p.actuators(x).values())).replace(**kept))
     return _with_numbers(fit, own, [])
 
 

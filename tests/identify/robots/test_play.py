@@ -78,5 +78,6 @@ def test_each_joints_play_is_found_and_none_where_there_is_none(arm):
     none = fit.parameters["shoulder.gearbox.backlash"]
     assert (none.value, fit.actuators["shoulder"].gearbox.backlash) == (0.0, None)
     assert [f.code for f in fit.findings].count("no_play") == 1
+    assert len({actuator.motor for actuator in fit.actuators.values()}) == 1, "what joints share stays shared"
     assert fit.score.rms < 4e-3
     assert len(fit.draws(2)) == 2
