@@ -20,12 +20,7 @@ for name in ("torch", "accelerate", "datasets"):
         sys.modules |= {f"datasets.{part}": MagicMock() for part in ("utils", "utils.logging")}
 
 from lerobot import __version__  # noqa: E402  # pyright: ignore[reportMissingImports]
-from lerobot.motors import (  # noqa: E402  # pyright: ignore[reportMissingImports]
-    Motor,
-    MotorCalibration,
-    MotorNormMode,
-    motors_bus,
-)
+from lerobot.motors import Motor, MotorCalibration, MotorNormMode, motors_bus  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 N = 3
 TRIES = 20
