@@ -6,6 +6,8 @@ python -m tests.recorder.lerobot_run KIND MODEL ARM FRESH     prints {"versions"
 Its utilities import torch, accelerate and datasets, which its motors never call: absent ones are stand-ins.
 """
 
+# pyright: reportMissingImports=false
+# LeRobot is in an environment of its own.
 from __future__ import annotations
 
 import functools
@@ -19,8 +21,8 @@ for name in ("torch", "accelerate", "datasets"):
         sys.modules[name] = MagicMock()
         sys.modules |= {f"datasets.{part}": MagicMock() for part in ("utils", "utils.logging")}
 
-from lerobot import __version__  # noqa: E402  # pyright: ignore[reportMissingImports]
-from lerobot.motors import Motor, MotorCalibration, MotorNormMode, motors_bus  # noqa: E402  # pyright: ignore[reportMissingImports]
+from lerobot import __version__  # noqa: E402
+from lerobot.motors import Motor, MotorCalibration, MotorNormMode, motors_bus  # noqa: E402
 
 N = 3
 TRIES = 20
@@ -31,9 +33,9 @@ PATIENCE = 2000.0
 
 def bus_of(kind: str, port: str, motors: dict):
     if kind == "feetech":
-        from lerobot.motors.feetech import FeetechMotorsBus as Bus  # pyright: ignore[reportMissingImports]
+        from lerobot.motors.feetech import FeetechMotorsBus as Bus
     else:
-        from lerobot.motors.dynamixel import DynamixelMotorsBus as Bus  # pyright: ignore[reportMissingImports]
+        from lerobot.motors.dynamixel import DynamixelMotorsBus as Bus
     bus = Bus(port=port, motors=motors)
     wait = bus.port_handler.setPacketTimeout
 
