@@ -21,6 +21,18 @@ FRICTIONS = {
     "m4": be.friction.M4(
         coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05
     ),
+    "m4, aged": be.friction.M4(
+        coulomb=0.05,
+        static=0.1,
+        stribeck_velocity=0.4,
+        peak=0.1,
+        dwell=0.05,
+        viscous=0.02,
+        load=0.08,
+        load_stribeck=0.05,
+        load_quadratic=0.2,
+        load_asymmetry=0.3,
+    ),
     "m5": be.friction.M5(
         coulomb=0.05,
         static=0.1,
@@ -48,6 +60,15 @@ FRICTIONS = {
         load_external_quadratic=0.005,
     ),
     "maxwell-slip": be.friction.MaxwellSlip(coulomb=0.08, viscous=0.02, stiffness=60.0, softening=2.5),
+    "load-maxwell-slip": be.friction.LoadMaxwellSlip(
+        coulomb=0.08,
+        static=0.12,
+        stribeck_velocity=0.3,
+        viscous=0.02,
+        stiffness=60.0,
+        load=0.05,
+        load_stribeck=0.03,
+    ),
     "dahl": be.friction.Dahl(coulomb=0.08, viscous=0.02, stiffness=60.0),
     "lugre": be.friction.LuGre(
         coulomb=0.08,

@@ -50,11 +50,15 @@ REMEDIES = {
     ),
     ("motor.rotor_inertia",): "record fast reversals with a light load",
     _friction(
-        "static", "stribeck_velocity", "stribeck_exponent"
+        "static", "stribeck_velocity", "stribeck_exponent", "peak"
     ): "record slow reversals that stick and slip",
-    _friction("load", "load_stribeck", "load_motor", "load_external", "load_driving", "load_back_driving"): (
-        "record with a heavier arm, and both lifting and lowering"
-    ),
+    _friction(
+        "dwell"
+    ): "record stops of a tenth of a second to some seconds, each with a slow start behind it",
+    _friction(
+        *("load", "load_stribeck", "load_motor", "load_external", "load_driving", "load_back_driving"),
+        *("load_quadratic", "load_asymmetry"),
+    ): "record with a heavier arm, and both lifting and lowering",
     _friction(
         "load_motor_quadratic", "load_external_quadratic", "load_motor_stribeck", "load_external_stribeck"
     ): "record heavy loads at low gains, close to sticking",

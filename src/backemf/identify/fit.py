@@ -20,7 +20,7 @@ from ..results.fit_result import Fit, FittedLog
 from .calibrate import with_variation
 from .fit_numbers import of_search
 from .fit_options import LADDER, FitOptions
-from .frictions import law, with_friction
+from .frictions import check_possible, law, with_friction
 from .holdout import split
 from .inspect.remedies import PATCHED, UNDERSTOOD, merge_findings
 from .optimize import hide_steps
@@ -54,6 +54,7 @@ def run_fit(
 
         found = climb_ladder(plant).fit
     else:
+        check_possible(options.also, [options.friction or plant.usual_friction])
         found = make_fit(find_optimum(FrictionSearch(plant, options, begin), options.friction))
     return replace(found, cpu_s=time.process_time() - started_at)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
-from ..errors import UnknownName
+from ..errors import InvalidValue, UnknownName
 from ..physics.actuator import Actuator
 from ..physics.friction import FRICTIONS
 from ..physics.quantity import parameters
@@ -23,8 +24,11 @@ BELOW: dict[str, tuple[str, ...]] = {
     "maxwell-slip": ("coulomb",),
     "lugre": ("stribeck",),
     "load-lugre": ("m4",),
+    "load-maxwell-slip": ("m4",),
 }
 """The rungs that a friction contains: each starts from what these found."""
+OWN = "friction."
+"""How paths of a friction's numbers begin."""
 LOSSLESS = 0.95
 """Efficiency of gears at the start of a friction that has the load in its own law."""
 ABSENT = 1e-6
@@ -44,12 +48,42 @@ def law(name: str) -> str:
     return name
 
 
+def possible(actuator: Actuator, paths: Sequence[str]) -> list[str]:
+    """The wanted numbers without those that another friction has and its own cannot: a rung on the way to
+    that one is searched without them."""
+    others = {name for cls in FRICTIONS.values() for name in _fields(cls)} - _fields(type(actuator.friction))
+    return [path for path in paths if not path.startswith(OWN) or path.removeprefix(OWN) not in others]
+
+
+def check_possible(paths: Sequence[str], rungs: Sequence[str]) -> None:
+    """Refuse to free a number that none of the frictions can have, and that another one can.
+
+    Args:
+        paths: wanted free.
+        rungs: the frictions, by name.
+
+    Raises:
+        InvalidValue: they cannot.
+    """
+    for path in paths:
+        having = [name for name, cls in FRICTIONS.items() if path.removeprefix(OWN) in _fields(cls)]
+        if path.startswith(OWN) and having and not {*having} & {law(name) for name in rungs}:
+            raise InvalidValue(
+                f"also is {path}, which {', '.join(rungs)} cannot have; expected it with friction"
+                f" {', '.join(having)}"
+            )
+
+
+def _fields(cls: type) -> set[str]:
+    return {f.name for f in dataclasses.fields(cls)}
+
+
 def with_friction(actuator: Actuator, name: str) -> Actuator:
     """The actuator with another friction: shared numbers are kept,
     new ones start at values that servos have."""
     old, cls = actuator.friction, FRICTIONS[law(name)]
     known, values = parameters(old), usual(actuator, cls)
-    for k in {f.name for f in dataclasses.fields(cls)} & known.keys():
+    for k in _fields(cls) & known.keys():
         small = type(old) is not cls and k in ("coulomb", "static", "viscous")  # and so hard to move
         values[k] = max(known[k], values[k]) if small else known[k]
     gearbox = actuator.gearbox
@@ -73,7 +107,7 @@ def above(actuator: Actuator, name: str) -> Actuator:
     for new in values.keys() - known.keys():
         if new.startswith("load"):
             values[new] *= ABSENT
-    values |= {k: v for k, v in known.items() if k in {f.name for f in dataclasses.fields(cls)}}
+    values |= {k: v for k, v in known.items() if k in _fields(cls)}
     for old, both in SPLIT.items():
         values |= {new: known[old] for new in both if old in known and new in values}
     if "static" in values and "static" not in known:

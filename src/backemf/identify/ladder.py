@@ -19,6 +19,7 @@ from ..tables import table
 from .fit import build_plant, find_optimum, make_fit
 from .fit_numbers import of_search
 from .fit_options import LadderOptions
+from .frictions import check_possible
 from .holdout import SHOWN, folds_of
 from .optimize import Progress
 from .plants.plant import Optimum, Plant, SearchResult, StartResult
@@ -173,7 +174,9 @@ def climb_ladder(plant: Plant, rungs: Sequence[str] | None = None, started_at: f
     """
     started_at = time.process_time() if started_at is None else started_at
     climb = _climb_together if plant.schedule.judged_together else _climb_in_turn
-    climbed = climb(plant, rungs or plant.schedule.rungs)
+    rungs = rungs or plant.schedule.rungs
+    check_possible(plant.options.also, rungs)
+    climbed = climb(plant, rungs)
     best = replace(
         climbed.fit,
         cpu_s=time.process_time() - started_at,

@@ -400,6 +400,11 @@ def _smallest(actuator: Actuator) -> dict[str, dict[str, float]]:
     slow = SLOW * loop.proportional if loop is not None else 0.0
     table = {
         "friction.asymmetry": {"asymmetry": 0.0},
+        "friction.load_asymmetry": {"load_asymmetry": 0.0},
+        "friction.load_quadratic": {"load_quadratic": 0.1 / at.torque},
+        "friction.stribeck_exponent": {"stribeck_exponent": 2.0},
+        "friction.peak": {"peak": 0.1},
+        "friction.dwell": {"dwell": 0.05},
         "drive.deadband": {"deadband": ABSENT},
         "drive.punch": {"punch": ABSENT},
         "drive.slew": {"slew": at.speed},

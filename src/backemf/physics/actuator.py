@@ -100,7 +100,7 @@ class Actuator(q_.Part):
             names += ["rotor_position", "rotor_velocity"]
         if m.has_current_state:
             names.append("current")
-        names += self.friction.bristles
+        names += (*self.friction.bristles, *self.friction.memory)
         if self.drive.has_integral:
             names.append("integral")
         names += self.drive.setpoint_states
@@ -203,7 +203,7 @@ class Loads(NamedTuple):
     drag: Scalar
     """Torque that grows with speed, minus the constant offset."""
     stribeck: Scalar
-    """How much of the extra friction at rest is left."""
+    """How much of the extra friction at rest is left; with a peak more than 1 at rest."""
 
     @property
     def free(self) -> Scalar:
@@ -327,10 +327,9 @@ def over(
     drag = friction.drag(w)
     if friction.offset is not None:
         drag = drag - friction.offset
-    hidden = _hidden_states(actuator, state, inputs, e, error, m, h)
-    return Over(
-        Loads(gearbox.output_torque(tau), bench.load(m.q, w, inputs), drag, friction.stribeck(w)), e, hidden
-    )
+    hidden = _hidden_states(actuator, state, inputs, e, error, m, h) | friction.remember(state, w, h)
+    left = friction.remaining(state, w, h)
+    return Over(Loads(gearbox.output_torque(tau), bench.load(m.q, w, inputs), drag, left), e, hidden)
 
 
 def integrand(drive: Drive, state: State, inputs: Inputs, m: MeanMotion, h: Scalar) -> Scalar:

@@ -11,18 +11,21 @@ every other torque on the joint except friction (gravity, springs).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..registry import Registry
 from .maths import Scalar, absolute, clip, exp, expm1, mean_decay, minimum, power, side, where
-from .quantity import Part, check_derived, part, quantity
+from .quantity import Part, check_derived, part, present, quantity
 
 Bent = tuple[Scalar, ...]
 """Deflections of the bristles, in the order of their states."""
 STROKE = 2e-3
 """Radians that a servo's gears bend before they slip, for starts."""
+NARROW = 0.1
+"""Share of the Stribeck velocity at which the peak of a joint at rest is gone."""
 
 
 @part
@@ -59,8 +62,30 @@ class Viscous(Part):
         return total * w
 
     def stribeck(self, w: Scalar) -> Scalar:
-        """How much of the extra friction at rest is left at speed w."""
+        """How much of the extra friction at rest is left at a lasting speed w."""
         return 0.0
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """States of a contact that takes time to age."""
+        return ()
+
+    def remaining(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> Scalar:
+        """How much of the extra friction at rest is left in the middle of an interval.
+
+        Args:
+            state: at its start, by name.
+            w: mean velocity of the output [rad/s].
+            h: its length [s].
+
+        Returns:
+            The share; with a peak more than 1 at rest.
+        """
+        return self.stribeck(w)
+
+    def remember(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> dict[str, Scalar]:
+        """The states of `memory` after h seconds at a velocity w."""
+        return {}
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         """Dry torque against motion in a direction.
@@ -189,9 +214,21 @@ class Stribeck(Coulomb):
     )
     stribeck_exponent: float | None = quantity("1", "gamma", default=None, above=0, within=4.0)
     """Absent: 2."""
+    peak: float | None = quantity("1", "b", default=None, least=0)
+    """By how much more of the extra friction at rest a joint holds before it breaks away; gone at a tenth of
+    w_s, so that what slips slowly has less."""
+    dwell: float | None = quantity("s", "T", default=None, above=0, within=30.0)
+    """Time in which the extra friction at rest comes back; it is 1 / (1 + |w| / w_s) of itself at a lasting
+    speed."""
 
     def check(self) -> None:
-        """Refuse less friction at rest than in motion."""
+        """Refuse less friction at rest than in motion, and rest of what never rests."""
+        if self.bristle and (self.peak is not None or self.dwell is not None):
+            name = "friction.dwell" if self.peak is None else "friction.peak"
+            raise InvalidValue(
+                f"{name} is of contacts that stick at once, and {self.kind} bends; expected a friction"
+                " without stiffness, such as M4"
+            )
         if self.static < self.coulomb:
             raise InvalidValue(
                 f"friction.static is {self.static:g} N m, below friction.coulomb, {self.coulomb:g} N m; "
@@ -200,14 +237,40 @@ class Stribeck(Coulomb):
 
     @property
     def breakaway(self) -> Scalar:
-        return self.static
+        return self.static + (self.peak or 0.0) * (self.static - self.coulomb)
 
     @property
     def fades_at(self) -> float | None:
         return self.stribeck_velocity
 
     def stribeck(self, w: Scalar) -> Scalar:
-        return fading(w, self.stribeck_velocity, self.stribeck_exponent)
+        if self.dwell is not None:
+            left = 1.0 / (1.0 + absolute(w) / self.stribeck_velocity)
+        else:
+            left = fading(w, self.stribeck_velocity, self.stribeck_exponent)
+        return left + self._holding(w)
+
+    def _holding(self, w: Scalar) -> Scalar:
+        """What a joint holds at rest beside, of the extra friction there."""
+        return 0.0 if self.peak is None else self.peak * fading(w, NARROW * self.stribeck_velocity, None)
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        return () if self.dwell is None else ("loosened",)
+
+    def remaining(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> Scalar:
+        if self.dwell is None:
+            return self.stribeck(w)
+        return 1.0 - self._loosened(state, w, 0.5 * h) + self._holding(w)
+
+    def remember(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> dict[str, Scalar]:
+        return {name: self._loosened(state, w, h) for name in self.memory}
+
+    def _loosened(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> Scalar:
+        """How much of the extra friction is gone after h seconds at a velocity w: rate and state, exact."""
+        x = absolute(w) / self.stribeck_velocity
+        lasting = x / (1.0 + x)
+        return lasting + (state["loosened"] - lasting) * exp(-(1.0 + x) * h / present(self.dwell))
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
         return self.directional_level(self.coulomb + (self.static - self.coulomb) * s, direction)
@@ -237,22 +300,32 @@ class M3(Coulomb):
     loaded: ClassVar[bool] = True
 
     load: float = quantity("1", "K_l", least=0, start=lambda size: 0.3 * size.lost)
+    load_quadratic: float | None = quantity("1/(N m)", "K_q", default=None, least=0)
+    """The load counts 1 + K_q |t_m - t_e| times."""
+    load_asymmetry: float | None = quantity("1", "a_l", default=None, least=-1, most=1, signed=1.0)
+    """The load counts (1 + a_l) times where the motor drives the joint and (1 - a_l) where the load does."""
+
+    def carried(self, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        """The load as friction sees it [N m]; the arguments are `level`'s."""
+        load = absolute(t_m - t_e)
+        if self.load_quadratic is not None:
+            load = load * (1.0 + self.load_quadratic * load)
+        if self.load_asymmetry is not None:
+            load = load * (1.0 + where(t_m * direction > 0, 1.0, -1.0) * self.load_asymmetry)
+        return load
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        return self.directional_level(self.coulomb + self.load * absolute(t_m - t_e), direction)
+        return self.directional_level(self.coulomb + self.load * self.carried(t_m, t_e, direction), direction)
 
 
 @part
-class M4(Stribeck):
+class M4(M3, Stribeck):
     """M3 with more friction at rest: tau_c + K_l |t_m - t_e| + s (tau_s - tau_c + K_ls |t_m - t_e|)."""
 
-    loaded: ClassVar[bool] = True
-
-    load: float = quantity("1", "K_l", least=0, start=lambda size: 0.3 * size.lost)
     load_stribeck: float = quantity("1", "K_ls", least=0, start=lambda size: 0.15 * size.lost)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        carried = absolute(t_m - t_e)
+        carried = self.carried(t_m, t_e, direction)
         moving = self.coulomb + self.load * carried
         return self.directional_level(
             moving + s * (self.static - self.coulomb + self.load_stribeck * carried), direction
@@ -475,6 +548,19 @@ class LoadLuGre(LuGre, M4):
     """LuGre whose level of slip grows with the carried torque: M4's level under a bristle."""
 
 
+@part
+class LoadMaxwellSlip(MaxwellSlip, M4):
+    """Maxwell slip whose springs slip at M4's level: a contact that remembers where it turned back, and holds
+    more under load."""
+
+    def check(self) -> None:
+        Bristle.check(self)
+        Stribeck.check(self)
+
+    as_lugre = LuGre.as_lugre
+    damping: ClassVar[float] = 0.0
+
+
 FRICTIONS: Registry[type[Viscous]] = Registry(
     "friction",
     {
@@ -490,6 +576,7 @@ FRICTIONS: Registry[type[Viscous]] = Registry(
         "maxwell-slip": MaxwellSlip,
         "lugre": LuGre,
         "load-lugre": LoadLuGre,
+        "load-maxwell-slip": LoadMaxwellSlip,
     },
     aliases={"m1": "coulomb", "m2": "stribeck"},
     group="backemf.frictions",

@@ -25,6 +25,7 @@ _POWERS = {
     "stribeck_velocity": -1,
     "stiffness": 2,
     "damping": 2,
+    "load_quadratic": -1,
     "load_motor_quadratic": -1,
     "load_external_quadratic": -1,
 }
@@ -153,10 +154,7 @@ class Gearbox(Part):
             value = getattr(friction, f.name)
             if value is None or f.name not in _POWERS:
                 continue
-            n = {
-                "stribeck_velocity": 1.0,
-                "load_motor_quadratic": 1 / self.n_motors,
-                "load_external_quadratic": 1 / self.n_motors,
-            }.get(f.name, self.n_motors)
+            n = 1.0 if f.name == "stribeck_velocity" else float(self.n_motors)
+            n = 1 / n if f.name.startswith("load_") else n
             changes[f.name] = n * abs(self.ratio) ** _POWERS[f.name] * value
         return dataclasses.replace(friction, **changes)

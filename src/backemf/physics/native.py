@@ -120,14 +120,15 @@ def _dry_velocity(
     # standstill; it is followed like a step of its own, so that a stiff drive cannot throw it.
     stops = v * v1 < 0
     share = where(stops, v / where(stops, v - v1, 1.0), 1.0)
-    still = Loads(t.motor - v * dt.motor, t.load - v * dt.load, t.drag - v * dt.drag, 1.0)
+    rest = actuator.friction.remaining(state, 0.0 * v, h)
+    still = Loads(t.motor - v * dt.motor, t.load - v * dt.load, t.drag - v * dt.drag, rest)
     forward0, backward0 = resistance(actuator, J, still, 1.0), resistance(actuator, J, still, -1.0)
     leaves_ahead, leaves_back = still.free > forward0, still.free < -backward0
     a0 = where(leaves_ahead, still.free - forward0, where(leaves_back, still.free + backward0, 0.0)) / mass
     left = (1.0 - share) * h
-    rest = left * a0 * growth(left * dt.free / mass)
-    w = 0.5 * where(stops, share * v + (1.0 - share) * rest, v + v1)
-    return where(stops, rest, v1), w  # where nothing moves both velocities are 0, and their mean
+    v2 = left * a0 * growth(left * dt.free / mass)
+    w = 0.5 * where(stops, share * v + (1.0 - share) * v2, v + v1)
+    return where(stops, v2, v1), w  # where nothing moves both velocities are 0, and their mean
 
 
 def _bristle_velocity(

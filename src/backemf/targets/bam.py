@@ -262,7 +262,10 @@ LACKS = (
     ),
     *(
         drop(f"friction.{name}", ABSENT)
-        for name in ("viscous_quadratic", "viscous_cubic", "asymmetry", "offset")
+        for name in (
+            *("viscous_quadratic", "viscous_cubic", "asymmetry", "offset"),
+            *("peak", "dwell", "load_quadratic", "load_asymmetry"),
+        )
     ),
 )
 """What BAM's parameters lack."""

@@ -442,7 +442,7 @@ def _lose_friction(actuator: Actuator, request: Request) -> Iterator[Loss]:
             yield Loss("friction.coulomb", "a bristle, as asked for", True, "friction")
         return
     if not friction.bristle:
-        names = ("friction.load", "friction.static", "friction.stribeck")
+        names = ("friction.load", "friction.static", "friction.stribeck", "friction.peak", "friction.dwell")
         listed = ", ".join(path for path, value in own.items() if value and path.startswith(names))
         text = f"{type(friction).__name__} became friction that does not see the load"
         yield Loss(listed, text, True, "friction motor" if "load" in listed else "friction")

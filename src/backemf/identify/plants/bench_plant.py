@@ -30,7 +30,7 @@ from ..fit_numbers import (
     of_parameters,
     of_search,
 )
-from ..frictions import BELOW, LADDER, above, with_friction
+from ..frictions import BELOW, LADDER, above, possible, with_friction
 from ..holdout import demands_of, of_benches
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
@@ -128,13 +128,14 @@ class BenchPlant(Plant):
         """What is searched, without what tolerances can move."""
         logs, asked = self.logs, self.options
         actuator, registers = with_registers(fitted_drive(self.start, logs)[0], asked.prior)
-        actuator = with_absent(actuator, [*asked.also, *(asked.free_paths or ())])
+        also = possible(actuator, asked.also)
+        actuator = with_absent(actuator, [*also, *(asked.free_paths or ())])
         if asked.delay and not actuator.drive.delay:
             step = numbers.median_step(logs)
             actuator = replace(actuator, drive=replace(actuator.drive, delay=0.5 * step))
         wanted = default_paths(actuator) if asked.free_paths is None else list(asked.free_paths)
         # 0 stays 0 where the caller did not free it, unless nothing else would have an inertia.
-        freed = "motor.rotor_inertia" in (*wanted, *asked.also)
+        freed = "motor.rotor_inertia" in (*wanted, *also)
         if actuator.motor.rotor_inertia == 0.0 and (freed or weightless(logs)):
             actuator = with_some_inertia(actuator, logs)
         stated = priors(actuator, asked.prior)
@@ -153,7 +154,7 @@ class BenchPlant(Plant):
         usual, more = self.options.free_paths is None, list[str]()
         if usual and (self.guessed_gain or "drive.firmware_gain" in stated):
             more.append("drive.firmware_gain")
-        more += [*(registers if usual else ()), *self.options.also]
+        more += [*(registers if usual else ()), *possible(actuator, self.options.also)]
         if usual and actuator.friction.loaded and actuator.gearbox.efficiency is not None:
             more.append(EFFICIENCY)
         return [*more, "drive.delay"] if self.options.delay else more

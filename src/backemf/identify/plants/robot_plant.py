@@ -21,7 +21,7 @@ from ...physics.actuator import Actuator
 from ...results.fit_result import Fit
 from .. import bench_numbers as numbers
 from ..fit_options import FitOptions
-from ..frictions import above, with_friction
+from ..frictions import OWN, above, possible, with_friction
 from ..holdout import LATTER, divide
 from ..optimize import Stage
 from ..parameters import (
@@ -103,6 +103,7 @@ SCHEDULE = Schedule(
         "m5": ("m4",),
         "m6": ("m5",),
         "lugre": ("stribeck",),
+        "load-maxwell-slip": ("m4",),
     },
     judged_together=True,
     own_logs=True,
@@ -154,7 +155,9 @@ class RobotPlant(Plant):
 
     def with_friction(self, name: str) -> RobotPlant:
         """Where the friction knows the load, the gears lose nothing besides."""
-        return replace(self, starts={j: lossless(with_friction(a, name)) for j, a in self.starts.items()})
+        also = [path for path in self.options.also if path.startswith(OWN)]
+        starts = {j: lossless(with_friction(a, name)) for j, a in self.starts.items()}
+        return replace(self, starts={j: with_absent(a, also) for j, a in starts.items()})
 
     def rungs_below(self, name: str) -> tuple[str, ...]:
         return SCHEDULE.below.get(name, ())
@@ -279,7 +282,8 @@ class RobotPlant(Plant):
             wanted.append("drive.firmware_gain")
         if actuator.drive.hides_back_emf:
             wanted = [path for path in wanted if path not in ELECTRICAL]
-        more = [path for path in self.options.also if not path.startswith(PREFIX) and path not in OF_TEETH]
+        also = possible(actuator, self.options.also)
+        more = [path for path in also if not path.startswith(PREFIX) and path not in OF_TEETH]
         return [*wanted, *(path for path in more if path not in wanted)]
 
     def _parameter(self, actuator: Actuator, path: str) -> Parameter:
