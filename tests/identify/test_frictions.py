@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 import backemf as be
 from backemf.analysis.curves import friction_size
-from backemf.identify.frictions import BELOW, above, law, usual, with_friction
-from backemf.identify.parameters import give_sizes, size, size_of
+from backemf.errors import UnknownName
+from backemf.identify.frictions import BELOW, above, law, rungs_under, usual, with_friction
+from backemf.identify.parameters import default_paths, give_sizes, size, size_of
 from backemf.physics.friction import FRICTIONS
 
 from .recordings import SERVO
@@ -138,3 +140,23 @@ def test_friction_over_speed_is_drag_and_what_opposes_the_motion():
     w = np.array([-1.0, 0.0, 0.3, 2.0])
     size_ = 0.04 + 0.03 * np.exp(-((w / 0.3) ** 2))
     assert friction_size(SERVO, w, 0.0, 0.0) == pytest.approx(0.02 * w + np.where(w >= 0, 1, -1) * size_)
+
+
+def test_a_law_may_have_a_number_beside_its_own():
+    """By one word wherever a friction's name stands: m4+dwell is M4 and the number at its start, free with
+    the others; what it starts from is the law without."""
+    plain, aged = with_friction(SERVO, "m4"), with_friction(SERVO, "M4+Dwell")
+    assert aged.friction.dwell == pytest.approx(0.05)
+    assert dataclasses.replace(aged.friction, dwell=None) == plain.friction
+    assert set(default_paths(aged)) - set(default_paths(plain)) == {"friction.dwell"}
+    assert law("m2+peak+dwell") == "stribeck+peak+dwell"
+    assert rungs_under("m4+dwell+peak", BELOW) == ("m4+dwell",)
+    assert rungs_under("m4+dwell", BELOW) == ("m4",)
+    assert rungs_under("m4", BELOW) == ("m3", "stribeck")
+    richer = above(aged, "m4+dwell+peak").friction
+    assert (richer.dwell, richer.peak, richer.load) == (aged.friction.dwell, 0.1, aged.friction.load)
+    for name, wrong in {"m3+dwell": "dwell", "lugre+peak": "peak", "m4+age": "age"}.items():
+        with pytest.raises(UnknownName, match=f"number beside {name.partition('+')[0]}.*{wrong}"):
+            law(name)
+    with pytest.raises(UnknownName, match="friction"):
+        law("m9+dwell")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import backemf as be
+from backemf.errors import InvalidValue
+from backemf.identify import ladder as ladder_module
 from backemf.identify.holdout import (
     choice_of,
     default_hold_out,
@@ -20,7 +23,7 @@ from backemf.identify.holdout import (
     spread_over,
 )
 from backemf.identify.ladder import STOPPED, Ladder, RungResult, as_good, simplest
-from backemf.results.fit_result import Fit, FittedParameter
+from backemf.results.fit_result import Fit, FittedParameter, Score
 
 from .recordings import SERVO, record, sweep
 
@@ -492,3 +495,36 @@ def test_a_ladder_that_is_interrupted_keeps_the_rungs_it_has():
 )
 def test_what_is_held_out_is_said_in_words(hold_out, words):
     assert choice_of(hold_out).words == words
+
+
+def test_numbers_beside_a_law_stay_where_they_are_worth_it():
+    """One after the other on the best so far; one that buys too little, fails or cannot be there changes
+    nothing."""
+    errors = {
+        "m4": 5.0,
+        "m4+load_asymmetry": 4.9,  # by less than two fits differ
+        "m4+dwell": 4.0,
+        "m4+dwell+load_quadratic": 3.5,
+    }
+    asked = []
+
+    def rung(name):
+        score = Score(rms=1e-3 * errors[name], rms_free=0.0, joints={}, logs={}, held_out=True)
+        return RungResult(name=name, fit=None, score=score, n_numbers=len(name))
+
+    def try_rung(name, note):
+        asked.append(name)
+        if name not in errors:
+            raise InvalidValue("it diverges")
+        return rung(name)
+
+    beside = ("load_asymmetry", "dwell", "peak", "load_quadratic")
+    tried = ladder_module._try_beside(rung("m4"), beside, try_rung, None)
+    assert asked == ["m4+load_asymmetry", "m4+dwell", "m4+dwell+peak", "m4+dwell+load_quadratic"]
+    stayed = [one.name for one in tried if not one.reason]
+    assert stayed == ["m4+dwell", "m4+dwell+load_quadratic"]
+    reasons = {one.name: one.reason for one in tried if one.reason}
+    assert reasons == {"m4+load_asymmetry": ladder_module.NO_BETTER, "m4+dwell+peak": "it diverges"}
+    asked.clear()
+    assert ladder_module._try_beside(replace(rung("m4"), name="coulomb"), beside, try_rung, None) == []
+    assert asked == []

@@ -10,6 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.datasheets.datasheet import PrintedNumber
+from backemf.identify.frictions import with_friction
 from backemf.identify.parameters import FreeParameters, Parameter, default_paths, free, priors, spread
 
 from .recordings import SERVO
@@ -403,3 +404,12 @@ def test_values_come_back_and_stay_in_order():
     signed = {q.path: q.signed for q in p.parameters}
     assert signed["friction.offset"] == 1.0
     assert signed["friction.coulomb"] is None
+
+
+def test_a_search_stays_where_a_number_may_be():
+    """Springs of Maxwell slip do not stiffen as they bend: softening is at least 1, for the search as for a
+    part."""
+    slip = with_friction(SERVO, "maxwell-slip")
+    (softening,) = free(slip, ["friction.softening"]).parameters
+    assert softening.low == 1.0
+    assert softening.start == 2.0

@@ -21,7 +21,7 @@ FRICTIONS = {
     "m4": be.friction.M4(
         coulomb=0.05, static=0.1, stribeck_velocity=0.4, viscous=0.02, load=0.08, load_stribeck=0.05
     ),
-    "m4, aged": be.friction.M4(
+    "m4-aged": be.friction.M4(
         coulomb=0.05,
         static=0.1,
         stribeck_velocity=0.4,

@@ -99,6 +99,7 @@ class FitOptions(Options):
     friction: str | None = option(
         default=None,
         help="Another friction model than the start's: {choices}; ladder tries all.",
+        more="m4+dwell is M4 with a number beside its own: load_asymmetry, dwell, peak or load_quadratic.",
         choices=friction_names,
     )
     also: Sequence[str] = option(

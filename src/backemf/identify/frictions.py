@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidValue, UnknownName
 from ..physics.actuator import Actuator
 from ..physics.friction import FRICTIONS
 from ..physics.quantity import parameters
-from .parameters import size
+from .parameters import size, with_absent
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""
@@ -29,6 +29,10 @@ BELOW: dict[str, tuple[str, ...]] = {
 """The rungs that a friction contains: each starts from what these found."""
 OWN = "friction."
 """How paths of a friction's numbers begin."""
+BESIDE = ("load_asymmetry", "dwell", "peak", "load_quadratic")
+"""Numbers that a friction may have beside its own, most promising first."""
+OF_REST = ("dwell", "peak")
+"""Those of contacts that stick at once."""
 LOSSLESS = 0.95
 """Efficiency of gears at the start of a friction that has the load in its own law."""
 ABSENT = 1e-6
@@ -41,11 +45,32 @@ SPLIT = {
 
 
 def law(name: str) -> str:
-    """A friction's name in the table, for any way to call it."""
-    name = FRICTIONS.aliases.get(name.lower(), name.lower())
-    if name not in FRICTIONS:
-        raise UnknownName("friction", name, [*FRICTIONS, *FRICTIONS.aliases])
-    return name
+    """A friction's name in the table, for any way to call it; with what it has beside, as in m4+dwell."""
+    first, *beside = name.lower().split("+")
+    first = FRICTIONS.aliases.get(first, first)
+    if first not in FRICTIONS:
+        raise UnknownName("friction", first, [*FRICTIONS, *FRICTIONS.aliases])
+    for extra in beside:
+        if extra not in can_have(first):
+            raise UnknownName(f"number beside {first}", extra, can_have(first))
+    return "+".join([first, *beside])
+
+
+def can_have(name: str) -> list[str]:
+    """What a friction of the table may have beside its own numbers."""
+    cls = FRICTIONS[name]
+    return [extra for extra in BESIDE if extra in _fields(cls) and not (cls.bristles and extra in OF_REST)]
+
+
+def kind_of(name: str) -> type:
+    """The class of a friction, for any way to call it."""
+    return FRICTIONS[law(name).partition("+")[0]]
+
+
+def rungs_under(name: str, below: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The frictions that one starts from: the same without what was added last, or as a table says."""
+    poorer, added, _ = name.rpartition("+")
+    return (poorer,) if added else below.get(name, ())
 
 
 def possible(actuator: Actuator, paths: Sequence[str]) -> list[str]:
@@ -65,9 +90,10 @@ def check_possible(paths: Sequence[str], rungs: Sequence[str]) -> None:
     Raises:
         InvalidValue: they cannot.
     """
+    there = {law(name).partition("+")[0] for name in rungs}
     for path in paths:
         having = [name for name, cls in FRICTIONS.items() if path.removeprefix(OWN) in _fields(cls)]
-        if path.startswith(OWN) and having and not {*having} & {law(name) for name in rungs}:
+        if path.startswith(OWN) and having and not there & {*having}:
             raise InvalidValue(
                 f"also is {path}, which {', '.join(rungs)} cannot have; expected it with friction"
                 f" {', '.join(having)}"
@@ -81,7 +107,7 @@ def _fields(cls: type) -> set[str]:
 def with_friction(actuator: Actuator, name: str) -> Actuator:
     """The actuator with another friction: shared numbers are kept,
     new ones start at values that servos have."""
-    old, cls = actuator.friction, FRICTIONS[law(name)]
+    old, cls = actuator.friction, kind_of(name)
     known, values = parameters(old), usual(actuator, cls)
     for k in _fields(cls) & known.keys():
         small = type(old) is not cls and k in ("coulomb", "static", "viscous")  # and so hard to move
@@ -90,7 +116,11 @@ def with_friction(actuator: Actuator, name: str) -> Actuator:
     if cls.loaded and not old.loaded and gearbox.efficiency is not None:
         # What the gears lose is the friction's now; both are free, and the poorer friction is contained.
         gearbox = dataclasses.replace(gearbox, efficiency=max(gearbox.efficiency, LOSSLESS))
-    return dataclasses.replace(actuator, friction=cls(**values), gearbox=gearbox)
+    return _with_beside(dataclasses.replace(actuator, friction=cls(**values), gearbox=gearbox), name)
+
+
+def _with_beside(actuator: Actuator, name: str) -> Actuator:
+    return with_absent(actuator, [OWN + extra for extra in law(name).split("+")[1:]])
 
 
 def usual(actuator: Actuator, cls: type) -> dict[str, float]:
@@ -102,7 +132,7 @@ def usual(actuator: Actuator, cls: type) -> dict[str, float]:
 def above(actuator: Actuator, name: str) -> Actuator:
     """An actuator with a richer friction that does what its poorer one does, or as nearly so as a start must:
     what the poorer one lacks is next to nothing."""
-    cls = FRICTIONS[law(name)]
+    cls = kind_of(name)
     known, values = parameters(actuator.friction), usual(actuator, cls)
     for new in values.keys() - known.keys():
         if new.startswith("load"):
@@ -114,4 +144,4 @@ def above(actuator: Actuator, name: str) -> Actuator:
         values["static"] = values["coulomb"]
     if "stribeck_exponent" in values and "stribeck_velocity" in known:
         values["stribeck_exponent"] = known.get("stribeck_exponent", 2.0)
-    return dataclasses.replace(actuator, friction=cls(**values))
+    return _with_beside(dataclasses.replace(actuator, friction=cls(**values)), name)

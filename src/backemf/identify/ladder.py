@@ -19,7 +19,7 @@ from ..tables import table
 from .fit import build_plant, find_optimum, make_fit
 from .fit_numbers import of_search
 from .fit_options import LadderOptions
-from .frictions import check_possible
+from .frictions import can_have, check_possible
 from .holdout import SHOWN, folds_of
 from .optimize import Progress
 from .plants.plant import Optimum, Plant, SearchResult, StartResult
@@ -134,6 +134,8 @@ NEARBY: dict[str, Any] = {"most": 12, "tolerance": 1e-4}
 """Of a search that is carried on to other logs: it begins near its end, and settles behind."""
 STOPPED = "the ladder was interrupted before it"
 """Why there is no fit of a rung that nobody waited for."""
+NO_BETTER = "no better than without, by more than two fits of one law differ"
+"""Why a number beside a law did not stay."""
 QUICK = 7e-3
 """Longest step of the simulations that a robot's rungs are compared by [s]."""
 AS_GOOD = 1.01
@@ -273,8 +275,12 @@ def _climb_together(plant: Any, rungs: Sequence[str]) -> Ladder:
         return RungResult(name=name, fit=None, errors=errors, score=judgement.score, n_numbers=n)
 
     climbed = _try_rungs(rungs, try_rung, plant.options.progress)
+    good = [rung for rung in climbed if rung.score is not None]
+    if rungs is plant.schedule.rungs and good and climbed[-1].reason != STOPPED:
+        tried = _try_beside(simplest_together(good), plant.schedule.beside, try_rung, plant.options.progress)
+        climbed, good = [*climbed, *tried], [*good, *(rung for rung in tried if not rung.reason)]
     settled = []
-    for rung in nearest([rung for rung in climbed if rung.score is not None]):
+    for rung in nearest(good):
         optimum = search.settle(search.find(rung.name))
         settled.append(replace(rung, score=optimum.plant.judge(optimum, QUICK).score))
     chosen = simplest_together(settled)
@@ -309,6 +315,39 @@ def _try_rungs(
             climbed += [RungResult(name=rest, fit=None, reason=STOPPED) for rest in rungs[k:]]
             break
     return climbed
+
+
+def _try_beside(
+    best: RungResult,
+    beside: Sequence[str],
+    try_rung: Callable[[str, Progress], RungResult],
+    progress: Progress | None,
+) -> list[RungResult]:
+    """Greedily: a law with one number more, which stays where it is better by more than two fits of one law
+    differ; then with the next one.
+
+    Args:
+        best: the law.
+        beside: the numbers, in the order in which they are tried.
+        try_rung: judges one.
+        progress: is told what is done.
+
+    Returns:
+        The further rungs; those that do not stay have a reason.
+    """
+    tried: list[RungResult] = []
+    for extra in beside:
+        if extra not in can_have(best.name.partition("+")[0]):
+            continue
+        tried += _try_rungs([f"{best.name}+{extra}"], try_rung, progress)
+        if tried[-1].score is None:
+            if tried[-1].reason == STOPPED:
+                break
+        elif tried[-1].held_out * NEAR < best.held_out:
+            best = tried[-1]
+        else:
+            tried[-1] = replace(tried[-1], reason=NO_BETTER)
+    return tried
 
 
 def nearest(rungs: Sequence[RungResult]) -> list[RungResult]:

@@ -292,7 +292,7 @@ def _parameter(
         base, usual = float(values.get(above, 0.0)) if above else 0.0, size_of(actuator, path) or 0.0
         scale = max(start - base, 1e-3 * start, 1e-9)
         knee = KNEE * max(scale, usual) if actuator.traits(path)["least"] == 0 else None
-        low, high = bound or _reach(actuator.traits(path)["within"], start, scale, usual, knee)
+        low, high = bound or _reach(actuator.traits(path), start, scale, usual, knee)
         high = high if most is None else min(high, most)
         low = scale * SMALLEST if low <= 0 and knee is None else low
         prior = _belief(start, base, scale, usual, stated, knee)
@@ -323,13 +323,15 @@ def _check_bounds(
 
 
 def _reach(
-    within: float | None, start: float, scale: float, usual: float, knee: float | None
+    traits: Mapping[str, Any], start: float, scale: float, usual: float, knee: float | None
 ) -> tuple[float, float]:
     """Bounds of a number that is not negative, where nobody gave any."""
+    within = traits["within"]
     if within is not None:
         middle = usual or start
         return min(middle / within, start), max(middle * within, start)
-    return 0.0 if knee else scale * SMALLEST, max(scale, usual) / SMALLEST
+    least = 0.0 if knee else max(scale * SMALLEST, traits["least"] or 0.0)
+    return least, max(scale, usual) / SMALLEST
 
 
 def _belief(

@@ -44,7 +44,7 @@ class FrictionSearch:
     every_rung: bool = False
     """Whether each friction on the way is wanted for itself, as on a ladder."""
     memory: dict[str, SearchResult] = field(default_factory=dict)
-    optima: dict[str, Optimum] = field(default_factory=dict)
+    optima: dict[tuple[str, ...], Optimum] = field(default_factory=dict)
 
     @property
     def n_starts(self) -> int:
@@ -80,13 +80,13 @@ class FrictionSearch:
     def settle(self, found: SearchResult) -> Optimum:
         """Where a search comes to rest, with everything free that a tolerance allows; one that was stopped,
         as it stands."""
-        name = found.problem.actuator.friction.name
+        which = (found.problem.actuator.friction.name, *found.problem.free.paths)
         try:
-            if not found.interrupted and name not in self.optima:
-                self.optima[name] = found.plant.settle(found)
+            if not found.interrupted and which not in self.optima:
+                self.optima[which] = found.plant.settle(found)
         except KeyboardInterrupt:
             found = replace(found, interrupted=True)
-        return found.unsettled if found.interrupted else self.optima[name]
+        return found.unsettled if found.interrupted else self.optima[which]
 
     def _from_others(self, name: str, progress: Progress | None) -> SearchResult | None:
         """What comes of the numbers of others of its make; None where they do not lead to the noise."""

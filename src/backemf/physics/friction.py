@@ -83,8 +83,21 @@ class Viscous(Part):
         """
         return self.stribeck(w)
 
+    def resting(self, state: Mapping[str, Scalar], h: Scalar) -> Scalar:
+        """The same of a joint that stops at once; the arguments are those of `remaining`."""
+        return 1.0
+
     def remember(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> dict[str, Scalar]:
-        """The states of `memory` after h seconds at a velocity w."""
+        """The states of `memory` after an interval.
+
+        Args:
+            state: at its start, by name.
+            w: mean velocity of the output [rad/s].
+            h: its length [s].
+
+        Returns:
+            Those that it has, by name.
+        """
         return {}
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
@@ -261,12 +274,16 @@ class Stribeck(Coulomb):
     def remaining(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> Scalar:
         if self.dwell is None:
             return self.stribeck(w)
-        return 1.0 - self._loosened(state, w, 0.5 * h) + self._holding(w)
+        return 1.0 - self._loosen(state, w, 0.5 * h) + self._holding(w)
+
+    def resting(self, state: Mapping[str, Scalar], h: Scalar) -> Scalar:
+        left = 1.0 if self.dwell is None else 1.0 - self._loosen(state, 0.0, 0.5 * h)
+        return left if self.peak is None else left + self.peak
 
     def remember(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> dict[str, Scalar]:
-        return {name: self._loosened(state, w, h) for name in self.memory}
+        return {name: self._loosen(state, w, h) for name in self.memory}
 
-    def _loosened(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> Scalar:
+    def _loosen(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> Scalar:
         """How much of the extra friction is gone after h seconds at a velocity w: rate and state, exact."""
         x = absolute(w) / self.stribeck_velocity
         lasting = x / (1.0 + x)
@@ -305,8 +322,17 @@ class M3(Coulomb):
     load_asymmetry: float | None = quantity("1", "a_l", default=None, least=-1, most=1, signed=1.0)
     """The load counts (1 + a_l) times where the motor drives the joint and (1 - a_l) where the load does."""
 
-    def carried(self, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        """The load as friction sees it [N m]; the arguments are `level`'s."""
+    def seen_load(self, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
+        """The load as friction sees it.
+
+        Args:
+            t_m: torque of the motors at the output [N m].
+            t_e: every other torque on the joint except friction [N m].
+            direction: +1 or -1.
+
+        Returns:
+            The torque [N m].
+        """
         load = absolute(t_m - t_e)
         if self.load_quadratic is not None:
             load = load * (1.0 + self.load_quadratic * load)
@@ -315,7 +341,8 @@ class M3(Coulomb):
         return load
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        return self.directional_level(self.coulomb + self.load * self.carried(t_m, t_e, direction), direction)
+        load = self.load * self.seen_load(t_m, t_e, direction)
+        return self.directional_level(self.coulomb + load, direction)
 
 
 @part
@@ -325,7 +352,7 @@ class M4(M3, Stribeck):
     load_stribeck: float = quantity("1", "K_ls", least=0, start=lambda size: 0.15 * size.lost)
 
     def level(self, s: Scalar, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        carried = self.carried(t_m, t_e, direction)
+        carried = self.seen_load(t_m, t_e, direction)
         moving = self.coulomb + self.load * carried
         return self.directional_level(
             moving + s * (self.static - self.coulomb + self.load_stribeck * carried), direction

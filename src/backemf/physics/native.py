@@ -120,7 +120,7 @@ def _dry_velocity(
     # standstill; it is followed like a step of its own, so that a stiff drive cannot throw it.
     stops = v * v1 < 0
     share = where(stops, v / where(stops, v - v1, 1.0), 1.0)
-    rest = actuator.friction.remaining(state, 0.0 * v, h)
+    rest = actuator.friction.resting(state, h)
     still = Loads(t.motor - v * dt.motor, t.load - v * dt.load, t.drag - v * dt.drag, rest)
     forward0, backward0 = resistance(actuator, J, still, 1.0), resistance(actuator, J, still, -1.0)
     leaves_ahead, leaves_back = still.free > forward0, still.free < -backward0

@@ -50,6 +50,8 @@ class Schedule:
     """Whether poorer frictions on the way to the wanted one are left unsettled."""
     rungs: tuple[str, ...]
     """Of the ladder, from poor to rich."""
+    beside: tuple[str, ...] = ()
+    """Numbers that are then tried beside the best of them, one after the other."""
     below: Mapping[str, tuple[str, ...]]
     """The rungs that a friction contains: each starts from what these found."""
     judged_together: bool = False

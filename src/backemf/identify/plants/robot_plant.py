@@ -21,7 +21,7 @@ from ...physics.actuator import Actuator
 from ...results.fit_result import Fit
 from .. import bench_numbers as numbers
 from ..fit_options import FitOptions
-from ..frictions import OWN, above, possible, with_friction
+from ..frictions import OWN, above, possible, rungs_under, with_friction
 from ..holdout import LATTER, divide
 from ..optimize import Stage
 from ..parameters import (
@@ -96,6 +96,7 @@ SCHEDULE = Schedule(
     start_first=False,
     pass_quickly=True,
     rungs=("coulomb", "stribeck", "m3", "m4", "m5", "m6"),
+    beside=("load_asymmetry", "dwell"),
     below={
         "stribeck": ("coulomb",),
         "m3": ("coulomb",),
@@ -160,7 +161,7 @@ class RobotPlant(Plant):
         return replace(self, starts={j: with_absent(a, also) for j, a in starts.items()})
 
     def rungs_below(self, name: str) -> tuple[str, ...]:
-        return SCHEDULE.below.get(name, ())
+        return rungs_under(name, SCHEDULE.below)
 
     def first_part(self, seconds: float | None) -> RobotPlant:
         if seconds is None:
