@@ -333,6 +333,18 @@ def test_the_simplest_rung_that_is_good_enough(row):
     assert simplest([*climbed, failed]).name == chosen
 
 
+def test_of_few_logs_a_rung_must_follow_what_it_was_fitted_to():
+    """Three of four logs say the law; the fourth is unlike all others, and its error would choose."""
+    poor = rung("coulomb", 2, 3.0, 3.0, 3.0, 3.0)
+    right = rung("m4", 5, 1.0, 1.0, 1.0, 11.0)
+    poor = replace(poor, fit=fit_of(2, training=2.1e-3))
+    right = replace(right, fit=fit_of(5, training=1e-3))
+    assert simplest([poor, right]).name == "m4"
+    assert simplest([replace(poor, fit=fit_of(2, training=1.9e-3)), right]).name == "coulomb"
+    many = [replace(one, errors={str(k): one.held_out for k in range(6)}) for one in (poor, right)]
+    assert simplest(many).name == "coulomb"
+
+
 def test_a_rung_that_is_not_told_only_where_no_other_is_left():
     untold, told = rung("a", 1, 1.02, 1.02, untold=True), rung("b", 2, 1.0, 1.0)
     assert simplest([untold, told]).name == "b"

@@ -90,7 +90,8 @@ def check_possible(paths: Sequence[str], rungs: Sequence[str]) -> None:
     Raises:
         InvalidValue: they cannot.
     """
-    there = {law(name).partition("+")[0] for name in rungs}
+    first = [name.lower().partition("+")[0] for name in rungs]
+    there = {FRICTIONS.aliases.get(name, name) for name in first}
     for path in paths:
         having = [name for name, cls in FRICTIONS.items() if path.removeprefix(OWN) in _fields(cls)]
         if path.startswith(OWN) and having and not there & {*having}:

@@ -142,6 +142,8 @@ AS_GOOD = 1.01
 """How much more than the best a poorer friction of a robot may leave and is still as good."""
 FEW, OF_FEW = 6, 0.15
 """Logs below which a poorer friction may be worse by this share of the best at most."""
+MISFIT = 2.0
+"""How many times the least error on the logs that were fitted a rung may have, where few logs judge."""
 NEAR = 1.03
 """How much more than the best it may leave before the last steps and still come out ahead."""
 
@@ -369,11 +371,17 @@ def _n_numbers(rung: RungResult) -> int:
 
 def simplest(climbed: Sequence[RungResult]) -> RungResult:
     """The rung with the fewest numbers that is as good as the best, by how each log judges the two; one with
-    numbers that the logs do not tell only where no other is left."""
+    numbers that the logs do not tell only where no other is left. Of few logs one is often unlike all others;
+    then a rung must also be able to follow what it was fitted to."""
     best = min(climbed, key=lambda r: r.held_out)
     if best.fit is None:
         raise InvalidValue(f"no rung could be fitted: {best.reason}")
-    good = [r for r in climbed if r.fit is not None and as_good(r, best)]
+    able = [r for r in climbed if r.fit is not None]
+    if len(best.errors) < FEW:
+        most = MISFIT * min(r.fit.training_mae for r in able if r.fit is not None)
+        able = [r for r in able if r.fit is not None and r.fit.training_mae <= most]
+        best = min(able, key=lambda r: r.held_out)
+    good = [r for r in able if as_good(r, best)]
     told = [r for r in good if not r.untold]
     return min(told or good, key=_size)
 

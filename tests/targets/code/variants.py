@@ -27,6 +27,9 @@ FRICTIONS = {
     "m6": be.friction.M6(
         **STRIBECK, **LOADED, **BENT, load_motor_quadratic=0.01, load_external_quadratic=0.001
     ),
+    "aged": be.friction.M4(
+        **STRIBECK, load=0.1, load_stribeck=0.05, load_quadratic=0.2, load_asymmetry=0.3, peak=0.2, dwell=0.05
+    ),
     "dahl": be.friction.Dahl(**DRY, stiffness=100.0),
     "lugre": be.friction.LuGre(**STRIBECK, stiffness=200.0, damping=0.3),
 }
