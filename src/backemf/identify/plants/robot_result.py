@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
 
 def score_of(
-    optimum: Optimum[RobotPlant], recordings: Sequence[RobotRecording], held_out: bool, step: float | None
+    optimum: Optimum[RobotPlant],
+    recordings: Sequence[RobotRecording],
+    held_out: bool,
+    step: float | None,
+    fit: Fit | None = None,
 ) -> Score:
     """The coupled simulation against recordings.
 
@@ -43,11 +47,13 @@ def score_of(
         recordings: of the same robot.
         held_out: whether no number was fitted to them.
         step: the longest of the simulation [s].
+        fit: whose actuators and delays are simulated instead.
 
     Returns:
         How far off it is; infinite where it runs away.
     """
-    robot, ground, acts, delays = optimum.plant.robot, optimum.plant.ground, optimum.actuators, optimum.delays
+    robot, ground = optimum.plant.robot, optimum.plant.ground
+    acts, delays = (optimum.actuators, optimum.delays) if fit is None else (fit.actuators, fit.delays)
     how: dict[str, Any] = {"delays": delays, "ground": ground, "step": LONGEST_STEP if step is None else step}
     stretch, runs = optimum.plant.stretch, []
     for recording in recordings:
@@ -227,8 +233,8 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
     return replace(
         first,
         parameters=named,
-        training=_mean_by_log(joints, "training"),
-        held_out=_mean_by_log(joints, "held_out"),
+        training=mean_by_log(joints, "training"),
+        held_out=mean_by_log(joints, "held_out"),
         correlation=correlation_of(p, x, uncertainties, own),
         bench=(*bench, *robot_numbers(optimum, uncertainties.covariance)),
         joints=joints,
@@ -243,8 +249,13 @@ def _name_of(parameter: Parameter) -> str:
     return f"{parameter.group}.{parameter.path}" if parameter.group else parameter.path
 
 
-def _mean_by_log(joints: Mapping[str, Fit], which: str) -> dict[str, float]:
-    """Mean absolute error over the joints, by recording."""
+def mean_by_log(joints: Mapping[str, Fit], which: str) -> dict[str, float]:
+    """Mean absolute error over the joints, by recording.
+
+    Args:
+        joints: their fits.
+        which: "training" or "held_out".
+    """
     rows: dict[str, list[float]] = {}
     for fit in joints.values():
         for log, error in getattr(fit, which).items():
