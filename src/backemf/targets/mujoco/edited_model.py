@@ -12,7 +12,7 @@ import numpy as np
 
 from ...files import write_all
 from ...findings import Finding
-from ...mujoco.arrays import ctrl_place, driven_joints, load_mujoco
+from ...mujoco.arrays import ctrl_place, driven_joints, load_mujoco, play_joint
 from ...mujoco.joint_interface import JointDrive
 from ...mujoco.joint_moves import JointMove, setpoints
 from ...mujoco.xml import (
@@ -133,7 +133,7 @@ def with_states(
         edits: of its files.
         drives: what drives its joints now.
         compiled: makes a model of the edited files.
-        plays: joints behind which there is one for play now, closed by half on either side.
+        plays: joints behind which there is one for play now; where it is new, it stands in the middle.
 
     Returns:
         The edited files, and the model compiled.
@@ -142,8 +142,8 @@ def with_states(
     replaced = {i for drive in drives for i in (drive.before.actuator, *drive.before.others)}
     added = [drive.joint for drive in drives if drive.holds_anew]
     keys = [e for e in model.elements if e.tag == "key" and e.parent == "keyframe"]
-    wide = [_wide_rows(old, k, e, plays) if k < old.nkey else {} for k, e in enumerate(keys)]
-    files = apply_edits([*edits, *(_keyframe_edit(e, row) for e, row in zip(keys, wide, strict=True))])
+    wide = _wide_rows(old, keys, plays)
+    files = apply_edits([*edits, *map(_keyframe_edit, keys, wide)])
     new = compiled(files)
     if len(keys) != new.nkey or not (new.na or added or getattr(new, "nplastic", 0)):
         return files, new
@@ -155,13 +155,19 @@ def with_states(
     return files, compiled(files)
 
 
-def _wide_rows(old: Any, k: int, key: Element, plays: Sequence[str]) -> dict[str, str]:
-    """Positions and velocities of keyframe k, with a 0 behind each joint that has play now."""
-    rows = {}
-    for name, first in (("qpos", old.jnt_qposadr), ("qvel", old.jnt_dofadr)) if plays else ():
-        if name in key.attributes:
-            behind = sorted(int(first[old.joint(joint).id]) + 1 for joint in plays)
-            rows[name] = " ".join(map(number, np.insert(getattr(old, f"key_{name}")[k], behind, 0.0)))
+def _wide_rows(old: Any, keys: Sequence[Element], plays: Sequence[str]) -> list[dict[str, str]]:
+    """Positions and velocities of every keyframe, with a 0 behind each joint that has play anew."""
+    mujoco, rows = load_mujoco(), []
+    joints = [old.joint(joint).id for joint in plays]
+    new = [mujoco.mj_name2id(old, mujoco.mjtObj.mjOBJ_JOINT, play_joint(joint)) < 0 for joint in plays]
+    joints = [joint for joint, is_new in zip(joints, new, strict=True) if is_new]
+    for k, key in enumerate(keys):
+        wide = {}
+        for name, first in (("qpos", old.jnt_qposadr), ("qvel", old.jnt_dofadr)):
+            if joints and name in key.attributes and k < old.nkey:
+                row = np.insert(getattr(old, f"key_{name}")[k], np.sort(first[joints]) + 1, 0.0)
+                wide[name] = " ".join(map(number, row))
+        rows.append(wide)
     return rows
 
 

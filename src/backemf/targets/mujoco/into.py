@@ -139,7 +139,7 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
         )
     found = [f for edit in chosen for f in (*edit.export.findings, *_scale_findings(edit))]
     found += spring_findings({edit.old.joint: edit.export for edit in chosen})
-    found += _play_findings([edit.old.joint for edit in chosen if edit.export.has_play_joint])
+    found += _play_findings(_loose(chosen))
     found += [
         *drive_findings(edit.drive for edit in chosen),
         *check_moves(rows, model.loaded.model.opt.timestep),
@@ -156,6 +156,11 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
         main=model.path,
         loads=new is not None,
     )
+
+
+def _loose(chosen: Sequence[ActuatorEdit]) -> list[str]:
+    """Joints behind which there is one for play from now on."""
+    return [edit.old.joint for edit in chosen if edit.export.has_play_joint]
 
 
 def _play_findings(joints: Sequence[str]) -> Iterator[Finding]:
@@ -522,11 +527,8 @@ def _verify_edit(
         return apply_edits(edits), None, f"not compiled: {reads}"
     _all_of_one_era(model, chosen)
     drives = [edit.drive for edit in chosen]
-    known = named_joints(model.elements)
-    plays = [edit.old.joint for edit in chosen if edit.export.has_play_joint]
-    plays = [joint for joint in plays if play_joint(joint) not in known]
     files, new = with_states(
-        model, edits, drives, lambda files: compile_edited(mujoco, model.path, files), plays
+        model, edits, drives, lambda files: compile_edited(mujoco, model.path, files), _loose(chosen)
     )
     mistakes = [name for edit in chosen for name in _differences(new, edit)]
     springs = sum(len(springs_of(edit.export.carried.friction)) for edit in chosen)
