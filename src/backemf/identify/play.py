@@ -222,24 +222,32 @@ def with_plays(fit: Fit, p: Problem, x: np.ndarray, robust: float) -> Fit:
         part, kept = part_of(p, p.places_of(joint))
         here = Minimum(x=x[kept], cost=0.0, data_cost=0.0, n_evaluations=0, ended="", begin=part.begin)
         parts[joint], plays[joint] = part, find_play(part, here, robust)
-    joints, found, findings = dict(fit.joints), dict[str, FittedParameter](), list[Finding]()
+    joints, findings = dict(fit.joints), list[Finding]()
     if any(play.problem for play in plays.values()):
         parts = {joint: plays[joint].problem or part for joint, part in parts.items()}
         plays = _agree(parts, plays, robust)
         for joint, q in parts.items():
             joints[joint] = _with_optimum(joints[joint], q, plays[joint].end.x, robust, joint)
     for joint, play in plays.items():
-        before = joints[joint]
-        joints[joint] = one = before if play.problem else with_play(before, play, robust, joint)
-        findings += [f for f in one.findings if f not in before.findings]
+        if play.problem is None:
+            before, joints[joint] = joints[joint], with_play(joints[joint], play, robust, joint)
+            findings += joints[joint].findings[len(before.findings) :]
+    found = _numbers_of(parts, joints)
+    numbers = {(joint, b.path): b.value for joint, one in joints.items() for b in one.bench}
+    bench = tuple(replace(b, value=numbers.get((b.group, b.path), b.value)) for b in fit.bench)
+    return replace(_with_numbers(fit, found, findings), joints=joints, bench=bench)
+
+
+def _numbers_of(parts: Mapping[str, Problem], joints: Mapping[str, Fit]) -> dict[str, FittedParameter]:
+    """By the names that a robot has for them; what joints share as the one says it that knows it best."""
+    found = dict[str, FittedParameter]()
+    for joint, one in joints.items():
         common = {q.path: q.group for q in parts[joint].free.parameters if _is_common(q, joint)}
         for path, row in one.parameters.items():
             name = ".".join(word for word in (common.get(path, joint), path) if word)
             if name not in found or row.error < found[name].error:
                 found[name] = row
-    numbers = {(joint, b.path): b.value for joint, one in joints.items() for b in one.bench}
-    bench = tuple(replace(b, value=numbers.get((b.group, b.path), b.value)) for b in fit.bench)
-    return replace(_with_numbers(fit, found, findings), joints=joints, bench=bench)
+    return found
 
 
 def _is_common(q: Parameter, joint: str) -> bool:

@@ -20,6 +20,7 @@ from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
 from ...results.fit_result import Fit
 from .. import bench_numbers as numbers
+from ..fit_numbers import absolute_errors, mean_by_log
 from ..fit_options import FitOptions
 from ..frictions import above, with_friction
 from ..holdout import LATTER, divide
@@ -395,13 +396,13 @@ class RobotPlant(Plant):
                     starts = {joint: one.actuator}
                     p = replace(optimum.plant, starts=starts, recordings=recordings).problem()
                     late = {q.name: fit.delays[joint] for q in p.free.parameters if q.path == DELAY}
-                    errors[role] = robot_result.absolute_errors(p, p.position_errors(p.x_from(late)), joint)
+                    errors[role] = absolute_errors(p, p.position_errors(p.x_from(late)), joint)
             joints[joint] = replace(one, **errors)
         if all(one.actuator.gearbox.backlash is None for one in joints.values()):
             return fit
         held = list(judgement.recordings)
         score = robot_result.score_of(optimum, held or self.recordings, bool(held), None, fit)
-        mean = {role: robot_result.mean_by_log(joints, role) for role in ("training", "held_out")}
+        mean = {role: mean_by_log(joints, role) for role in ("training", "held_out")}
         return replace(fit, joints=joints, score=score, **mean)
 
 

@@ -20,10 +20,9 @@ from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
 from ...mujoco.robot.robot_motion import restarts_every
 from ...physics.joint_law import JointLaw
 from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
-from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
+from ..fit_numbers import absolute_errors, correlation_of, fit_of, fitted_numbers, mean_by_log, of_search
 from ..holdout import extrapolations
 from ..parameters import Parameter
-from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
@@ -135,11 +134,6 @@ def score_runs(
     )
 
 
-def absolute_errors(p: Problem, errors: Sequence[np.ndarray], joint: str) -> dict[str, float]:
-    """Mean absolute error of one joint's position by recording [rad or m]."""
-    return {p.logs[k].recording: float(np.nanmean(np.abs(errors[k]))) for k in p.places_of(joint)}
-
-
 def errors_alone(
     optimum: Optimum[RobotPlant], held_out: Sequence[RobotRecording]
 ) -> dict[str, dict[str, float]]:
@@ -247,20 +241,6 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
 def _name_of(parameter: Parameter) -> str:
     """A parameter as it is called on a robot: `elbow_flex.friction.coulomb`, `motor.resistance`."""
     return f"{parameter.group}.{parameter.path}" if parameter.group else parameter.path
-
-
-def mean_by_log(joints: Mapping[str, Fit], which: str) -> dict[str, float]:
-    """Mean absolute error over the joints, by recording.
-
-    Args:
-        joints: their fits.
-        which: "training" or "held_out".
-    """
-    rows: dict[str, list[float]] = {}
-    for fit in joints.values():
-        for log, error in getattr(fit, which).items():
-            rows.setdefault(log, []).append(error)
-    return {log: float(np.mean(errors)) for log, errors in rows.items()}
 
 
 FINER = 3
