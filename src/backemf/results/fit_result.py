@@ -475,6 +475,8 @@ class Score(store.Noun):
     logs: Mapping[str, float]
     """By recording."""
     joints_free: Mapping[str, float] = field(default_factory=dict)
+    joints_held: Mapping[str, float] = field(default_factory=dict)
+    """By joint, while its command stands still and others move: without contact, and where that ever is."""
     share_touched: float = 0.0
     """Share of the samples in which the robot touches something."""
     stretch: float = 0.0

@@ -184,6 +184,9 @@ def test_the_command_line_prints_scores_and_numbers(robot, logs, tmp_path):
     assert number["unit"] == "N m"
     assert number["error"] > 0
     assert "drive.delay" in answer["joints"]["wrist"]["parameters"]
+    assert {name: one["rms_held"] for name, one in answer["joints"].items()} == {
+        name: pytest.approx(one["rms_held"]) for name, one in judged["joints"].items()
+    }
 
 
 def test_a_recording_at_whose_end_nothing_is_followed_is_said(robot, logs):

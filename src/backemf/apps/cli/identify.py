@@ -283,6 +283,7 @@ def robot_content(fitted: Any) -> dict[str, Any]:
                 "parameters": _joint_numbers(joint),
                 "rms": score.joints[name],
                 "rms_free": score.joints_free[name],
+                "rms_held": score.joints_held.get(name),
                 **pick(joint, "training_mae held_out_mae"),
             }
             for name, joint in fitted.joints.items()
@@ -324,16 +325,18 @@ def robot_text(fitted: Any) -> str:
         f" where nothing touches{f', over {score.stretch:g} s each' if score.force else ''}."
         f" {fitted.cpu_s:.2g} s of CPU."
     )
+    held = {name: f"{1e3 * x:.2f}" for name, x in score.joints_held.items()}
     rows = [
         (
             name,
             f"{1e3 * score.joints[name]:.2f}",
             f"{1e3 * score.joints_free[name]:.2f}",
+            *([held.get(name, "-")] if held else []),
             *([f"{100 * score.force[name]:.1f} %"] if score.force else []),
         )
         for name in fitted.joints
     ]
-    more = ("force error",) if score.force else ()
+    more = (*(["held"] if held else []), *(["force error"] if score.force else []))
     scores = table(rows, ("joint", "RMS [mrad]", "in the air", *more))
     numbers = [
         (name, number(p.value), number(p.error, 2), p.unit, p.told_by)

@@ -26,7 +26,7 @@ from ..parameters import Parameter
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, first_part, why_no_ground
+from .recordings import RobotRecording, first_part, held_samples, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
@@ -108,8 +108,8 @@ def score_runs(
         How far off they are; infinite where a run is not finite.
     """
     places = [robot.place(name) for name in names]
-    squares = np.zeros((2, len(places)))
-    count = np.zeros((2, len(places)))
+    squares = np.zeros((3, len(places)))
+    count = np.zeros((3, len(places)))
     logs = {}
     touched = 0
     for recording, q in zip(recordings, runs, strict=True):
@@ -118,11 +118,13 @@ def score_runs(
         lost = ~np.isfinite(q[:, places])
         error[lost] = np.inf
         logs[recording.log.name] = float(np.sqrt(np.nanmean(error)))
-        for row, kept in enumerate((np.ones(len(q), bool), ~recording.touched)):
-            squares[row] += np.nansum(error[kept], axis=0)
-            count[row] += np.sum(np.isfinite(recording.motion.recorded[kept][:, places]), axis=0)
+        held = np.stack([held_samples(recording, *one) for one in zip(places, names, strict=True)], axis=1)
+        whole = np.ones_like(held)
+        for row, kept in enumerate((whole, whole & ~recording.touched[:, None], held)):
+            squares[row] += np.nansum(np.where(kept, error, 0.0), axis=0)
+            count[row] += np.sum(kept & np.isfinite(recording.motion.recorded[:, places]), axis=0)
         touched += int(recording.touched.sum())
-    every, free = (np.sqrt(squares[k] / np.maximum(count[k], 1)) for k in (0, 1))
+    every, free, held = np.sqrt(squares / np.maximum(count, 1))
     return Score(
         rms=float(np.sqrt(np.sum(squares[0]) / np.sum(count[0]))),
         rms_free=float(np.sqrt(np.sum(squares[1]) / max(np.sum(count[1]), 1))),
@@ -130,6 +132,7 @@ def score_runs(
         joints=dict(zip(names, map(float, every), strict=True)),
         logs=logs,
         joints_free=dict(zip(names, map(float, free), strict=True)),
+        joints_held={name: float(held[k]) for k, name in enumerate(names) if count[2, k] > 0},
         share_touched=touched / max(sum(len(recording.motion.time) for recording in recordings), 1),
     )
 
