@@ -325,19 +325,12 @@ def robot_text(fitted: Any) -> str:
         f" where nothing touches{f', over {score.stretch:g} s each' if score.force else ''}."
         f" {fitted.cpu_s:.2g} s of CPU."
     )
-    held = {name: f"{1e3 * x:.2f}" for name, x in score.joints_held.items()}
-    rows = [
-        (
-            name,
-            f"{1e3 * score.joints[name]:.2f}",
-            f"{1e3 * score.joints_free[name]:.2f}",
-            *([held.get(name, "-")] if held else []),
-            *([f"{100 * score.force[name]:.1f} %"] if score.force else []),
-        )
-        for name in fitted.joints
-    ]
-    more = (*(["held"] if held else []), *(["force error"] if score.force else []))
-    scores = table(rows, ("joint", "RMS [mrad]", "in the air", *more))
+    columns = {"RMS [mrad]": score.joints, "in the air": score.joints_free, "held": score.joints_held}
+    cells = {word: {name: f"{1e3 * x:.2f}" for name, x in of.items()} for word, of in columns.items() if of}
+    if score.force:
+        cells["force error"] = {name: f"{100 * x:.1f} %" for name, x in score.force.items()}
+    rows = [(name, *(one.get(name, "-") for one in cells.values())) for name in fitted.joints]
+    scores = table(rows, ("joint", *cells))
     numbers = [
         (name, number(p.value), number(p.error, 2), p.unit, p.told_by)
         for name, p in fitted.parameters.items()

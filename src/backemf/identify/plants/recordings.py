@@ -77,8 +77,8 @@ sample [rad or m], while another one moves faster than this [rad/s or m/s]."""
 
 
 def held_samples(recording: RobotRecording, place: int, joint: str) -> np.ndarray:
-    """Where others move a joint that is asked to stay, untouched: there its stiffness shows, firmware and gears
-    together.
+    """Where others move a joint that is asked to stay, untouched: there its stiffness shows, of firmware and
+    gears together.
 
     Args:
         recording: of the robot.
