@@ -99,8 +99,8 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
         mended = verdict.apply(recordings)
         words = what_was_done(recordings, mended)
         verdict = run_check(actuator, mended, known) if words else verdict
-    how: dict[str, Any] = {"friction": options.friction, "sets": options.set}
-    further = [] if options.robot else commands(options.start, recordings, verdict, **how)
+    how: dict[str, Any] = {"friction": options.friction, "sets": options.set, "robot": options.robot}
+    further = commands(options.start, recordings, verdict, **how)
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
@@ -313,6 +313,19 @@ def _joint_numbers(joint: Any) -> dict[str, Any]:
     return rows | {b.path: pick(b, "value error unit") for b in joint.bench}
 
 
+def _score_table(fitted: Any) -> str:
+    """Errors of each joint, all joints together."""
+    from ...tables import table
+
+    score = fitted.score
+    columns = {"RMS [mrad]": score.joints, "in the air": score.joints_free, "held": score.joints_held}
+    cells = {word: {name: f"{1e3 * x:.2f}" for name, x in of.items()} for word, of in columns.items() if of}
+    if score.force:
+        cells["force error"] = {name: f"{100 * x:.1f} %" for name, x in score.force.items()}
+    rows = [(name, *(one.get(name, "-") for one in cells.values())) for name in fitted.joints]
+    return table(rows, ("joint", *cells))
+
+
 def robot_text(fitted: Any) -> str:
     """Scores, then a table of the numbers, shared ones first."""
     from ...tables import number, table
@@ -325,12 +338,6 @@ def robot_text(fitted: Any) -> str:
         f" where nothing touches{f', over {score.stretch:g} s each' if score.force else ''}."
         f" {fitted.cpu_s:.2g} s of CPU."
     )
-    columns = {"RMS [mrad]": score.joints, "in the air": score.joints_free, "held": score.joints_held}
-    cells = {word: {name: f"{1e3 * x:.2f}" for name, x in of.items()} for word, of in columns.items() if of}
-    if score.force:
-        cells["force error"] = {name: f"{100 * x:.1f} %" for name, x in score.force.items()}
-    rows = [(name, *(one.get(name, "-") for one in cells.values())) for name in fitted.joints]
-    scores = table(rows, ("joint", *cells))
     numbers = [
         (name, number(p.value), number(p.error, 2), p.unit, p.told_by)
         for name, p in fitted.parameters.items()
@@ -351,5 +358,5 @@ def robot_text(fitted: Any) -> str:
         for r in fitted.rungs
     ]
     ladder = table(tried, ("friction", "numbers", "together [mrad]", "")) if tried else ""
-    parts = (head, ladder, scores, listed, under("Findings", finding_lines(fitted.findings)))
+    parts = (head, ladder, _score_table(fitted), listed, under("Findings", finding_lines(fitted.findings)))
     return "\n\n".join(part for part in parts if part)

@@ -174,7 +174,13 @@ LACKING = {"no_slow_motion", "no_reversals"}
 
 
 def commands(
-    start: str, logs: Sequence[Any], verdict: Any, *, friction: str | None, sets: Sequence[str] | None
+    start: str,
+    logs: Sequence[Any],
+    verdict: Any,
+    *,
+    friction: str | None,
+    sets: Sequence[str] | None,
+    robot: Path | None = None,
 ) -> list[str]:
     """Command lines that record what these logs do not tell.
 
@@ -184,6 +190,7 @@ def commands(
         verdict: of the check.
         friction: the law that was asked for.
         sets: numbers of the user's own, as they were typed.
+        robot: the model whose joints the logs are of; what tells each of their numbers, a fit says.
 
     Returns:
         The lines; none where the logs tell everything, or where a position is not what was asked for.
@@ -191,6 +198,8 @@ def commands(
     lacking = LACKING & {f.code for f in verdict.findings}
     missing = [p.path for p in verdict.parameters if lacking or not p.determined]
     early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
+    if robot is not None:
+        return _of_robot(start, logs[0], ["--robot", str(robot)], friction, sets) if lacking else []
     first = _first_on_bench(logs)
     if first is None or not (missing or early):
         return []
@@ -205,13 +214,25 @@ def commands(
     return [_line(*words, "-o", MORE), _line("record", *where, "--motions", MORE, *bench, "-o", folder)]
 
 
+def _of_robot(
+    start: str, log: Any, robot: list[str], friction: str | None, sets: Sequence[str] | None
+) -> list[str]:
+    """The same for a robot: motions of all its joints."""
+    words = ["plan", start, *robot, *(("--friction", friction) if friction else ())]
+    where, played = _where(log), ["--motions", MORE, *robot, "-o", _folder(log)]
+    where += [] if "--ids" in where else ["--ids", ",".join(f"{name}=ID" for name in log.joints)]
+    words += _repeated_options(log, sets or ())
+    return [_line(*words, "-o", MORE), _line("record", *where, *played)]
+
+
 def _repeated_options(log: Any, sets: Sequence[str]) -> list[str]:
     """What was set, as options again, with the gain that a log was recorded at, and what it lacks."""
     words = [word for one in sets for word in ("--set", one)]
     gain = log.settings.get("drive.proportional")
     if gain is not None and not any(one.startswith("drive.proportional") for one in sets):
         words += ["--set", f"drive.proportional={gain:g}"]
-    return words if "current" in log else [*words, "--no-current"]
+    known = "current" in log or any("current" in one for one in log.joints.values())
+    return words if known else [*words, "--no-current"]
 
 
 def _first_on_bench(logs: Sequence[Any]) -> Any:
