@@ -458,6 +458,13 @@ class LadderRung(store.Noun, stored_as="Tried"):
     """Why there is no fit."""
     parameters: Mapping[str, float] = field(default_factory=dict)
     """What it found, by name; empty in fits stored before this was kept."""
+    held_out_rms: float | None = None
+    """Of a robot, all joints together, in place of the mean absolute error."""
+
+    @property
+    def held_out(self) -> float | None:
+        """What it was judged by: of a robot an RMS, of a bench a mean absolute error [rad or m]."""
+        return self.held_out_mae if self.held_out_rms is None else self.held_out_rms
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli.identify import fit as command
+from backemf.apps.cli.identify import fit as command, robot_content, robot_text
 from backemf.apps.cli.report import report
 from backemf.identify.fit_options import parse_share
 from backemf.identify.holdout import divide
@@ -308,6 +308,14 @@ def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(rob
     assert [(rung.friction, rung.chosen) for rung in fit.rungs] == [
         (name, name == climbed.chosen) for name in ("coulomb", "stribeck")
     ]
+    assert [(rung.held_out_mae, rung.held_out_rms) for rung in fit.rungs] == [
+        (None, one.score.rms) for one in climbed.rungs
+    ]
+    told = robot_content(fit)["ladder"]
+    assert [(row["held_out_mae"], row["held_out_rms"]) for row in told] == [
+        (None, pytest.approx(one.score.rms)) for one in climbed.rungs
+    ]
+    assert "together [mrad RMS]" in robot_text(fit)
     assert fit.score is not None
     assert fit.score.held_out
     assert fit.score.rms < 5e-3  # of the run held out; the encoder's step is 1.5 mrad

@@ -87,7 +87,7 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
     """
     from ...identify.check import run_check
     from ...identify.frictions import with_friction
-    from .plan_command import commands
+    from .plan_command import commands, robot_commands
 
     actuator, sheet, recordings = _read_start(options, terminal)
     if options.friction is not None:
@@ -99,8 +99,9 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
         mended = verdict.apply(recordings)
         words = what_was_done(recordings, mended)
         verdict = run_check(actuator, mended, known) if words else verdict
-    how: dict[str, Any] = {"friction": options.friction, "sets": options.set, "robot": options.robot}
-    further = commands(options.start, recordings, verdict, **how)
+    how: dict[str, Any] = {"friction": options.friction, "sets": options.set}
+    given = (options.start, recordings, verdict)
+    further = robot_commands(*given, options.robot, **how) if options.robot else commands(*given, **how)
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
@@ -354,9 +355,9 @@ def robot_text(fitted: Any) -> str:
     ]
     listed = table(numbers, ("parameter", "value", "error", "unit", "told by"))
     tried = [
-        (r.friction, r.n_parameters, f"{1e3 * (r.held_out_mae or 0):.2f}", "chosen" if r.chosen else "")
+        (r.friction, r.n_parameters, f"{1e3 * (r.held_out or 0):.2f}", "chosen" if r.chosen else "")
         for r in fitted.rungs
     ]
-    ladder = table(tried, ("friction", "numbers", "together [mrad]", "")) if tried else ""
+    ladder = table(tried, ("friction", "numbers", "together [mrad RMS]", "")) if tried else ""
     parts = (head, ladder, _score_table(fitted), listed, under("Findings", finding_lines(fitted.findings)))
     return "\n\n".join(part for part in parts if part)

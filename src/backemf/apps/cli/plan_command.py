@@ -174,13 +174,7 @@ LACKING = {"no_slow_motion", "no_reversals"}
 
 
 def commands(
-    start: str,
-    logs: Sequence[Any],
-    verdict: Any,
-    *,
-    friction: str | None,
-    sets: Sequence[str] | None,
-    robot: Path | None = None,
+    start: str, logs: Sequence[Any], verdict: Any, *, friction: str | None, sets: Sequence[str] | None
 ) -> list[str]:
     """Command lines that record what these logs do not tell.
 
@@ -190,7 +184,6 @@ def commands(
         verdict: of the check.
         friction: the law that was asked for.
         sets: numbers of the user's own, as they were typed.
-        robot: the model whose joints the logs are of; what tells each of their numbers, a fit says.
 
     Returns:
         The lines; none where the logs tell everything, or where a position is not what was asked for.
@@ -198,8 +191,6 @@ def commands(
     lacking = LACKING & {f.code for f in verdict.findings}
     missing = [p.path for p in verdict.parameters if lacking or not p.determined]
     early = [log for log in logs if any(f.code == "ended_early" for f in log.findings)]
-    if robot is not None:
-        return _of_robot(start, logs[0], ["--robot", str(robot)], friction, sets) if lacking else []
     first = _first_on_bench(logs)
     if first is None or not (missing or early):
         return []
@@ -214,15 +205,39 @@ def commands(
     return [_line(*words, "-o", MORE), _line("record", *where, "--motions", MORE, *bench, "-o", folder)]
 
 
-def _of_robot(
-    start: str, log: Any, robot: list[str], friction: str | None, sets: Sequence[str] | None
+def robot_commands(
+    start: str,
+    logs: Sequence[Any],
+    verdict: Any,
+    robot: Path,
+    *,
+    friction: str | None,
+    sets: Sequence[str] | None,
 ) -> list[str]:
-    """The same for a robot: motions of all its joints."""
-    words = ["plan", start, *robot, *(("--friction", friction) if friction else ())]
-    where, played = _where(log), ["--motions", MORE, *robot, "-o", _folder(log)]
-    where += [] if "--ids" in where else ["--ids", ",".join(f"{name}=ID" for name in log.joints)]
-    words += _repeated_options(log, sets or ())
-    return [_line(*words, "-o", MORE), _line("record", *where, *played)]
+    """The same for a robot, all of its joints, where a motion is lacking.
+
+    Args:
+        start: what the check started from, as it was typed.
+        logs: that were checked.
+        verdict: of the check.
+        robot: the model whose joints they are of.
+        friction: the law that was asked for.
+        sets: numbers of the user's own, as they were typed.
+
+    Returns:
+        The lines; none where no motion is lacking: what tells each number of a robot, its fit says.
+    """
+    if not LACKING & {f.code for f in verdict.findings}:
+        return []
+    first, carried = logs[0], ["--robot", str(robot)]
+    words = ["plan", start, *carried, *(("--friction", friction) if friction else ())]
+    where = _where(first)
+    where += [] if "--ids" in where else ["--ids", ",".join(f"{name}=ID" for name in first.joints)]
+    played = ["--motions", MORE, *carried, "-o", _folder(first)]
+    return [
+        _line(*words, *_repeated_options(first, sets or ()), "-o", MORE),
+        _line("record", *where, *played),
+    ]
 
 
 def _repeated_options(log: Any, sets: Sequence[str]) -> list[str]:
