@@ -172,7 +172,7 @@ def test_the_command_line_prints_scores_and_numbers(robot, logs, tmp_path):
     told = [f"{tmp_path}/*.csv", "--robot", f"{tmp_path}/arm.xml", "--start", f"{tmp_path}/start.json"]
     stored = ("-o", tmp_path / "fit.json")
     answer = json.loads(
-        runner(command)(*told, "--friction", "coulomb", "--hold-out", "run2,run3", *stored, "--json")
+        runner(command)(*told, "--friction", "coulomb", "--hold-out", "run2", "run3", *stored, "--json")
     )
     page = ("-o", tmp_path / "page.html", "--no-exports", "--json")
     judged = json.loads(runner(report)(tmp_path / "fit.json", f"{tmp_path}/*.csv", *page))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckOptions, CheckWords, FitOptions
+from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckOptions, CheckWords, FitOptions, parse_hold_out
 from ...options import Answer, Terminal, option, option_of, options
 from .command_builder import command
 from .inputs import (
@@ -150,7 +150,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
     from ...targets.sourcing import path_and_text
     from ..report.verdict import brief_verdict
 
-    o, words = options, list[str]()
+    (o, names), words = _names_behind(options), list[str]()
     o.check("bench" if o.robot is None else "robot", in_shell=True)
     if o.free_paths and o.also:
         more = ", ".join(o.also)
@@ -171,6 +171,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         actuator, sheet, recordings = _read_start(o, terminal)
         asked = _on_bench(asked, sheet)
         recordings, words = _mend(actuator, recordings, asked)
+    _check_named(names, recordings)
     places = o.playback_places([log.name for log in recordings])
     fitted, steps = _fit(actuator, recordings, asked, may_climb=o.robot is None)
     if o.robot is None and not fitted.name:
@@ -199,6 +200,31 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         return "\n\n".join(part for part in parts if part)
 
     return Answer(content=content, text=text, findings=fitted.findings, written=[o.output, o.plot, *shown])
+
+
+def _names_behind(options: FitWords) -> tuple[FitWords, list[str]]:
+    """The words with what stands behind a name of --hold-out and is no file as further names; and these."""
+    from ...logs.read import exist
+
+    words = [] if options.hold_out is None else [*options.logs]
+    names = [word for word in words if not exist(word)]
+    if not names or len(names) == len(words):
+        return options, []
+    kept = [word for word in words if word not in names]
+    return replace(options, logs=kept, hold_out=[*options.hold_out, *(parse_hold_out(names) or [])]), names
+
+
+def _check_named(names: Sequence[str], logs: Sequence[Any]) -> None:
+    """Refuse words that are neither files nor recordings to hold out."""
+    from ...errors import MissingValue
+    from ...identify.holdout import choice_of
+
+    for name in names:
+        if not any(choice_of(one).holds(log) for one in parse_hold_out([name]) or () for log in logs):
+            raise MissingValue(
+                f"there is no file or folder {name!r}, and no recording of that name to hold out; expected"
+                f" files, and names behind --hold-out: --hold-out A --hold-out B, or --hold-out A,B"
+            )
 
 
 def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -> tuple[Any, Any]:
