@@ -319,3 +319,28 @@ def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(rob
     assert fit.score is not None
     assert fit.score.held_out
     assert fit.score.rms < 5e-3  # of the run held out; the encoder's step is 1.5 mrad
+
+
+@pytest.mark.parametrize(
+    "path", ["deadband", "punch", "duty_limit", "slew", "acceleration", "firmware_integral_gain"]
+)
+def test_a_robots_firmware_may_be_asked_for(robot, path):
+    """None of them was there: what comes out is as good as off."""
+    logs = [recording(robot, k, 4.0) for k in (1, 2)]
+    fit = be.fit(START, logs, friction="coulomb", also=[f"drive.{path}"], bands=False)
+    assert f"drive.{path}" in fit.parameters
+    assert fit.score is not None
+    assert fit.score.rms < 1.5e-3
+
+
+@pytest.mark.parametrize("path", ["count", "duty_step", "period"])
+def test_a_robots_jumps_are_given_and_not_freed(robot, path):
+    short = [recording(robot, 1, 3.0)]
+    with pytest.raises(be.errors.InvalidValue, match=f"drive.{path} acts in jumps, .* give it, such as"):
+        be.fit(START, short, friction="coulomb", also=[f"drive.{path}"])
+
+
+def test_a_robots_delays_are_free_by_themselves(robot):
+    short = [recording(robot, 1, 3.0)]
+    named = be.fit(START, short, friction="coulomb", also=["drive.delay"], bands=False)
+    assert named.delays == be.fit(START, short, friction="coulomb", bands=False).delays

@@ -206,12 +206,12 @@ def _names_behind(options: FitWords) -> tuple[FitWords, list[str]]:
     """The words with what stands behind a name of --hold-out and is no file as further names; and these."""
     from ...logs.read import exist
 
-    words = [] if options.hold_out is None else [*options.logs]
-    names = [word for word in words if not exist(word)]
-    if not names or len(names) == len(words):
+    given = options.hold_out or []
+    names = [word for word in options.logs if given and not exist(word)]
+    kept = [word for word in options.logs if word not in names]
+    if not names or not kept:
         return options, []
-    kept = [word for word in words if word not in names]
-    return replace(options, logs=kept, hold_out=[*options.hold_out, *(parse_hold_out(names) or [])]), names
+    return replace(options, logs=kept, hold_out=[*given, *(parse_hold_out(names) or ())]), names
 
 
 def _check_named(names: Sequence[str], logs: Sequence[Any]) -> None:
@@ -242,16 +242,12 @@ def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -
 
 def _on_bench(options: FitOptions, sheet: Any) -> FitOptions:
     """What was typed, with the sheet as the prior; a path that is a delay's own switch in Python."""
-    paths = options.free_paths
-    late = "drive.delay" in (paths if paths is not None else options.also)
-    options = replace(options, prior=sheet, also=_without_delay(options.also), delay=late)
-    if paths is not None:  # not even the bench and the clock may move
-        options = replace(options, free_paths=_without_delay(paths), tolerances=False, offset=False)
-    return options
-
-
-def _without_delay(paths: Sequence[str]) -> list[str]:
-    return [path for path in paths if path != "drive.delay"]
+    options = replace(options, prior=sheet)
+    if options.free_paths is None:
+        return options
+    paths = [path for path in options.free_paths if path != "drive.delay"]  # the bench and the clock stay
+    late = options.delay or len(paths) < len(options.free_paths)
+    return replace(options, free_paths=paths, delay=late, tolerances=False, offset=False)
 
 
 def _mend(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
