@@ -207,6 +207,7 @@ def test_fit_answers_and_keeps_what_is_there(bench_logs, fitted):
             "did you mean 'motor.resistance'",
         ),
         (("fit", "logs", "--start", "start.json", "--hold-out", "gain=7"), "matches none"),
+        (("fit", "logs", "--start", "start.json", "--hold-out", "gain=16", "gane"), "--hold-out A,B"),
         (("check", "logs", "--start", "start.json", "--friction", "m9"), "unknown friction 'm9'"),
         (
             ("measure", "resistance", "--current", "1,2", "--voltage", "1,x"),

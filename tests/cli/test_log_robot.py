@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from backemf.apps.cli.identify import check
 from backemf.apps.cli.logs import log as log_command
+from backemf.apps.cli.plan_command import plan
 from backemf.errors import BackemfError
 
 from ..robot.arms import ARM
@@ -49,12 +51,23 @@ def test_a_table_shows_joints_and_channels(files):
     assert "elbow.position_target" in text
 
 
-def test_a_check_says_what_the_joints_motions_lack(files):
+def test_a_check_says_what_the_joints_motions_lack_and_plans_it(files, tmp_path):
     path, model = files
     said = json.loads(runner(check)(path, "--robot", model, "--start", "sts3215-12v", "--json"))
     lacking = {f["code"]: f for f in said["findings"]}
     assert lacking["no_slow_motion"]["text"].startswith("shoulder, elbow: no motion keeps below 0.12 rad/s")
     assert (said["verdict"], said["n_logs"], said["parameters"]) == ("fit", 1, [])
+    planned, recorded = said["next"]
+    assert planned == f"backemf plan sts3215-12v --robot {model} --no-current -o more.json"
+    assert recorded == (
+        "backemf record --bus BUS --port PORT --ids shoulder=ID,elbow=ID --motions more.json"
+        f" --robot {model} -o {Path(path).parent}"
+    )
+    words = shlex.split(planned.replace("more.json", str(tmp_path / "more.json")))[2:]
+    motions = json.loads(runner(plan)(*words, "--friction", "coulomb", "--seconds", "20", "--json"))
+    assert motions["joints"] == ["shoulder", "elbow", "wrist"]
+    assert (tmp_path / "more.json").exists()
+    assert "To record what is missing:" in runner(check)(path, "--robot", model, "--start", "sts3215-12v")
 
 
 def test_json_has_the_same(files):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 import mujoco
+import numpy as np
 import pytest
 
 import backemf as be
@@ -114,10 +115,85 @@ def test_a_joint_and_a_note_may_speak_of_backlash(tmp_path):
         '<mujoco><worldbody><body><joint name="with_backlash"/><geom size="0.1"/></body></worldbody></mujoco>'
     )
     assert put(path, "with_backlash", notes="measured with_backlash").verified.startswith("compiled")
-    loose = be.gearbox.Gearbox(backlash=0.03, contact_stiffness=2000.0)
-    actuator = dataclasses.replace(be.Actuator.read("mx-106/m1"), gearbox=loose)
-    with pytest.raises(InvalidValue, match="an extra joint for backlash cannot be put into a model"):
-        export(actuator, "mujoco", joint="with_backlash", backlash=True, method="formula", into=path)
+
+
+SWING = """<mujoco>
+ <option timestep="0.001" integrator="implicitfast"/>
+ <default><joint damping="0.3" stiffness="1" armature="0.7" frictionloss="0.2" ref="5"/></default>
+ <worldbody><body><joint name="knee" axis="0 1 0" stiffness="0" ref="0" range="-170 170"/>
+  <inertial pos="0 0 -0.1" mass="1" diaginertia="0.02 0.02 0.02"/>
+  <body pos="0 0 -0.1"><joint name="toe" axis="1 0 0"/><inertial pos="0 0 0" mass="1e-6"
+   diaginertia="1e-9 1e-9 1e-9"/></body></body></worldbody>
+ <actuator><position name="a" joint="knee" kp="5"/></actuator>
+ <keyframe><key name="home" qpos="0.1 0.2" qvel="0 1" ctrl="0.1"/><key name="away" ctrl="0.3"/></keyframe>
+</mujoco>
+"""
+
+
+def with_play(**changes):
+    """A servo whose teeth leave 10 mrad, seen before them as MuJoCo's own law sees it."""
+    actuator = be.Actuator.read("mx-106/m1")
+    teeth = {"backlash": 0.01, "contact_stiffness": 2000.0, "contact_damping": 2.0}
+    return dataclasses.replace(
+        actuator,
+        gearbox=dataclasses.replace(actuator.gearbox, **teeth),
+        drive=dataclasses.replace(actuator.drive, sensor="rotor"),
+        **changes,
+    )
+
+
+def swing(path, loose: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(time, the link's position in MuJoCo), for a pendulum that swings slowly about where it hangs."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data, t = mujoco.MjData(model), np.arange(0.0, 4.0, 0.001)
+    asked = 0.1 * np.sin(2 * np.pi * 0.5 * t)
+    joints = ["knee", *(["knee_backlash"] if loose else [])]
+    found = np.empty(len(t))
+    for k, u in enumerate(asked):
+        found[k] = sum(data.joint(name).qpos[0] for name in joints)
+        data.ctrl[0] = u
+        mujoco.mj_step(model, data)
+    return t, found
+
+
+def test_play_goes_into_a_model_as_a_joint_that_moves_as_our_teeth_do(tmp_path):
+    (tmp_path / "own.xml").write_text(SWING)
+    ways = {}
+    for loose in (True, False):
+        edited = export(with_play(), "mujoco", joint="knee", into=tmp_path / "own.xml", backlash=loose)
+        assert isinstance(edited, EditedModel)
+        ways[loose] = edited.write(tmp_path / f"{loose}.xml")[0]
+        assert [f.code for f in edited.findings].count("play_joint") == loose
+    bench = be.bench.Pendulum(mass=1.0, length=0.1, inertia=0.02)
+    t, loose = swing(ways[True], True)
+    ours = be.simulate(with_play(), bench, lambda s: 0.1 * np.sin(np.pi * s), time=t, warn=False).position
+    off, stiff_off = (np.sqrt(np.mean((q - ours) ** 2)) for q in (loose, swing(ways[False], False)[1]))
+    assert off < 0.3e-3 < 3e-3 < stiff_off  # 10 mrad of play: the link lies half of it to either side
+
+
+def test_keyframes_keep_their_states_where_play_comes_in(tmp_path):
+    (tmp_path / "own.xml").write_text(SWING)
+    how = {"joint": "knee", "backlash": True, "method": "formula", "replay": False}
+    path = export(with_play(), "mujoco", into=tmp_path / "own.xml", **how).write(tmp_path / "one.xml")[0]
+    old, new = (mujoco.MjModel.from_xml_path(str(p)) for p in (tmp_path / "own.xml", path))
+    for name in ("knee", "toe"):
+        for k, at in ((0, "qpos"), (0, "qvel"), (1, "qpos")):
+            a, b = (getattr(m, f"key_{at}")[k] for m in (old, new))
+            place = "jnt_qposadr" if at == "qpos" else "jnt_dofadr"
+            assert a[getattr(old, place)[old.joint(name).id]] == b[getattr(new, place)[new.joint(name).id]]
+    play = new.joint("knee_backlash")
+    assert (new.key_qpos[0][play.qposadr[0]], new.key_qvel[0][play.dofadr[0]]) == (0.0, 0.0)
+    np.testing.assert_array_equal(new.key_ctrl, old.key_ctrl)
+    np.testing.assert_allclose(play.range, [-0.005, 0.005], rtol=1e-12)  # written in degrees
+    assert float(play.damping[0]) == float(play.armature[0]) == float(play.stiffness[0]) == 0.0
+    again = export(with_play(), "mujoco", into=path, **how)
+    assert (again.text.count('name="knee_backlash"'), again.text.count("<fixed")) == (1, 1)
+    assert read(path, "a").actuator.friction == with_play().friction  # it holds the joint with its play
+    wider = with_play().replace(**{"gearbox.backlash": 0.03})
+    (wide,) = export(wider, "mujoco", into=path, **how).write(tmp_path / "two.xml")
+    wide = mujoco.MjModel.from_xml_path(str(wide))
+    assert float(wide.joint("knee_backlash").range[1]) == pytest.approx(0.015, rel=1e-12)
+    np.testing.assert_array_equal(wide.key_qpos, new.key_qpos)
 
 
 def test_includes_inside_includes_are_followed(arm):

@@ -98,7 +98,11 @@ def drive(path, fit, log) -> float:
     model = mujoco.MjModel.from_xml_path(str(path))
     data, motion = mujoco.MjData(model), motion_of(fit.robot, log)
     asked = {name: log.joints[name].signals["position_target"] for name in fit.robot.names}
-    data.qpos[:] = motion.position[0]
+    at = [
+        [model.joint(k).qposadr[0] for k in range(model.njnt) if model.joint(k).name.startswith(n)]
+        for n in asked
+    ]
+    data.qpos[[first for first, *_ in at]] = motion.position[0]
     for i, signal in enumerate(asked.values()):
         if model.actuator_delay[i]:  # what was asked before the recording is what it begins with
             times = data.time - model.opt.timestep * np.arange(model.actuator_history[i, 0], 0, -1)
@@ -112,7 +116,7 @@ def drive(path, fit, log) -> float:
                 s.hold_at(np.array([now - min(fit.delays[name], 0.0)]))[0] for name, s in asked.items()
             ]
             mujoco.mj_step(model, data)
-        found.append(data.qpos.copy())
+        found.append([data.qpos[places].sum() for places in at])  # of a joint and its play
     return float(np.sqrt(np.mean((np.array(found) - motion.recorded) ** 2)))
 
 
@@ -121,6 +125,21 @@ def test_what_the_file_says_is_what_it_does(which, fit, logs, tmp_path, request)
     edited = request.getfixturevalue(which)
     (path,) = edited.write(tmp_path / "identified.xml")
     assert drive(path, fit, logs[2]) == pytest.approx(edited.together[0].after, rel=1e-6)
+
+
+def test_play_of_a_robots_joint_counts_where_its_file_is_driven(fit, logs, arm, tmp_path):
+    worn = {"backlash": 0.02, "contact_stiffness": 800.0, "contact_damping": 0.3}
+    elbow = fit.joints["elbow"]
+    gearbox = replace(elbow.actuator.gearbox, **worn)
+    loose = replace(elbow, actuator=replace(elbow.actuator, gearbox=gearbox))
+    one = replace(fit, joints={**fit.joints, "elbow": loose})
+    made = be.export(one, "mujoco", into=arm, logs=logs, backlash=True)
+    assert isinstance(made, EditedModel)
+    (path,) = made.write(tmp_path / "worn.xml")
+    assert mujoco.MjModel.from_xml_path(str(path)).njnt == 4  # of the one joint that has play
+    off = made.together[0].after
+    assert drive(path, one, logs[2]) == pytest.approx(off, rel=1e-6)
+    assert off > 3e-3  # the recordings are of an arm without play
 
 
 def test_the_table_that_was_found_is_in_the_file(tmp_path):

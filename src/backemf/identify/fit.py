@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..engine.candidates import check_place
+from ..engine.rows import DELAY
 from ..errors import InvalidValue
 from ..findings import Finding
 from ..logs.benches import bench_name
@@ -78,7 +79,9 @@ def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions, verb: s
         InvalidValue: an option does not apply to it, or the arguments are something else.
     """
     recordings = several(logs)
-    if any(isinstance(log, Log) and log.joints for log in recordings):
+    of_robot = any(isinstance(log, Log) and log.joints for log in recordings)
+    options = _with_own_delay(options, not of_robot)
+    if of_robot:
         from ..logs.coupling import logs_of_robot
         from .plants.robot_plant import robot_plant
 
@@ -92,6 +95,15 @@ def build_plant(actuator: Any, logs: Sequence[Log], options: FitOptions, verb: s
     if options.on != "cpu":
         check_place(options.on)
     return bench_plant(actuator, logs, options)
+
+
+def _with_own_delay(options: FitOptions, switched: bool) -> FitOptions:
+    """A delay among the paths is the recordings' own: a bench's has a switch, a robot's is always free."""
+    paths = options.free_paths
+    if DELAY not in (*options.also, *(paths or ())):
+        return options
+    also, only = ([path for path in one if path != DELAY] for one in (options.also, paths or ()))
+    return replace(options, also=also, free_paths=paths and only, delay=options.delay or switched)
 
 
 def bench_plant(actuator: Actuator, logs: Sequence[Log], options: FitOptions) -> BenchPlant:

@@ -288,3 +288,34 @@ def of_search(guessed: bool, interrupted: bool, positive: bool = True) -> Iterat
     if interrupted:
         text = "the search was interrupted; this is the best so far."
         yield finding("interrupted", text, "let it run for all starts")
+
+
+def absolute_errors(p: Problem, errors: Sequence[np.ndarray], joint: str) -> dict[str, float]:
+    """Mean absolute error of one joint's position by recording [rad or m].
+
+    Args:
+        p: the problem.
+        errors: of each of its logs.
+        joint: its name.
+
+    Returns:
+        By recording.
+    """
+    return {p.logs[k].recording: float(np.nanmean(np.abs(errors[k]))) for k in p.places_of(joint)}
+
+
+def mean_by_log(joints: Mapping[str, Fit], which: str) -> dict[str, float]:
+    """Mean absolute error over the joints, by recording [rad or m].
+
+    Args:
+        joints: their fits.
+        which: "training" or "held_out".
+
+    Returns:
+        By recording.
+    """
+    rows: dict[str, list[float]] = {}
+    for fit in joints.values():
+        for log, error in getattr(fit, which).items():
+            rows.setdefault(log, []).append(error)
+    return {log: float(np.mean(errors)) for log, errors in rows.items()}

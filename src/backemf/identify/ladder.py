@@ -74,12 +74,12 @@ class RungResult:
     def ladder_rung(self, chosen: bool) -> LadderRung:
         """What the chosen fit remembers of this rung."""
         alone = self.fit if self.score is None else None
-        known = self.score is not None or self.fit is not None
         return LadderRung(
             friction=self.name,
             n_parameters=self.n_numbers if alone is None else len(alone.parameters),
             training_mae=None if alone is None else alone.training_mae,
-            held_out_mae=self.held_out if known else None,
+            held_out_mae=self.held_out if alone is not None else None,
+            held_out_rms=None if self.score is None else self.held_out,
             standard_error=self.standard_error if np.isfinite(self.standard_error) else 0.0,
             chosen=chosen,
             reason=self.reason,

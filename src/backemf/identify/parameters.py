@@ -41,7 +41,10 @@ RISE = 0.05
 """Time in which a profile that the actuator does not have reaches its greatest speed at the start [s]."""
 SLOW = 0.01
 """Share of its proportional gain that an integral which the actuator does not have adds in a second."""
-JUMPY = {"drive.count": "0.00153", "drive.duty_step": "0.001", "drive.period": "0.001"}
+JUMPY = {
+    **{"drive.count": "0.00153", "drive.duty_step": "0.001", "drive.period": "0.001"},
+    "drive.n_velocity_periods": "4",
+}
 """What acts in jumps, whole counts or instants, which no search can follow -> an example of it."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 

@@ -5,7 +5,7 @@ let go, and one of them is believed where it explains clearly more than no play 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from ..statistics import NORMAL
 from .fit_numbers import fitted_numbers
 from .holdout import part_of
 from .optimize import Minimum, levenberg_marquardt
-from .parameters import ABSENT, free, with_absent
+from .parameters import ABSENT, Parameter, free, with_absent
 from .problem import Problem, problem
 from .uncertainty import uncertainty
 
@@ -68,9 +68,7 @@ def find_play(bare: Problem, end: Minimum, robust: float) -> Play:
     """
     bare.begin = end.begin
     toothed = _with_teeth(bare, end.x)
-    beside = {
-        q.path for q in bare.free.parameters if q.beside and q.path != DELAY
-    }  # the bench's: it has no teeth
+    beside = {q.path for q in bare.free.parameters if q.beside and q.path != DELAY}  # the bench has no teeth
     how: dict[str, Any] = {"robust": robust, "tolerance": 1e-6, "damping": 1e-5, "most": 25, "still": beside}
     tries = _try_gaps(toothed, toothed.values(toothed.first) | bare.values(end.x), end, robust, GAPS, beside)
     best = _let_go(toothed, tries, how)
@@ -83,12 +81,12 @@ def find_play(bare: Problem, end: Minimum, robust: float) -> Play:
     plain = levenberg_marquardt(bare, end.x, substeps=substeps, **how)
     bare.begin = end.begin
     if best is None or not best.cost < plain.cost - LIKELY:
-        return Play(None, end, _bound(tries))
+        return Play(None, plain, _bound(tries))
     toothed.begin = best.begin
     errors = uncertainty(toothed, best.x, robust=robust)
     row = next(r for r in fitted_numbers(toothed, best.x, errors).values() if r.path == PLAY)
     if row.value < NORMAL * row.error:
-        return Play(None, end, max(row.high, _bound(tries)))
+        return Play(None, plain, max(row.high, _bound(tries)))
     return Play(toothed, best, row.value)
 
 
@@ -151,7 +149,7 @@ def _bound(tries: Sequence[tuple[float, Minimum]]) -> float:
     return GAPS[beyond[0]] if beyond else GAPS[-1]
 
 
-def with_play(fit: Fit, play: Play, robust: float, joint: str = "", shared: Sequence[str] = ()) -> Fit:
+def with_play(fit: Fit, play: Play, robust: float, joint: str = "") -> Fit:
     """A fit of one joint with what was found of its play: with teeth and numbers beside them, or with none
     and up to which one the recordings would not tell.
 
@@ -160,7 +158,6 @@ def with_play(fit: Fit, play: Play, robust: float, joint: str = "", shared: Sequ
         play: what was found.
         robust: weighted error beyond which one counted less.
         joint: its name, on a robot.
-        shared: paths of numbers that other joints have too, which stay.
 
     Returns:
         The fit; without play its actuator stays, and its number is 0.
@@ -177,12 +174,17 @@ def with_play(fit: Fit, play: Play, robust: float, joint: str = "", shared: Sequ
             knee=1.0,
         )
         return _with_numbers(fit, {PLAY: row}, [_no_play(play.bound, joint)])
-    p, x = play.problem, play.end.x
+    return _with_optimum(fit, play.problem, play.end.x, robust, joint)
+
+
+def _with_optimum(fit: Fit, p: Problem, x: np.ndarray, robust: float, joint: str) -> Fit:
+    """A joint's fit with the numbers of another optimum of it; on a robot with its delay."""
     found = fitted_numbers(p, x, uncertainty(p, x, robust=robust))
-    rows = {row.path: row for row in found.values() if row.path not in shared}
-    own = {path: row for path, row in rows.items() if path in fit.parameters or path in OF_TEETH}
-    kept = {path: v for path, v in fit.actuator.parameters.items() if path in shared}
-    fit = replace(fit, actuator=next(iter(p.actuators(x).values())).replace(**kept))
+    own = {row.path: row for row in found.values() if row.path in fit.parameters or row.path in OF_TEETH}
+    values = p.values(x)
+    late = {q.path: values[q.name] for q in p.free.parameters if q.path == DELAY and joint}
+    bench = tuple(replace(b, value=late.get(b.path, b.value)) for b in fit.bench)
+    fit = replace(fit, actuator=next(iter(p.actuators(x).values())), bench=bench)
     return _with_numbers(fit, own, [])
 
 
@@ -203,7 +205,8 @@ def _with_numbers(fit: Fit, rows: dict[str, FittedParameter], findings: Sequence
 
 
 def with_plays(fit: Fit, p: Problem, x: np.ndarray, robust: float) -> Fit:
-    """A robot's fit with what was found of the play of each joint; numbers that several joints share stay.
+    """A robot's fit with what was found of the play of each joint. Where one has play, what joints share is
+    what all of them say together with it, and what is their own settles beside that.
 
     Args:
         fit: of all joints, without.
@@ -214,14 +217,65 @@ def with_plays(fit: Fit, p: Problem, x: np.ndarray, robust: float) -> Fit:
     Returns:
         The fit, its joints with teeth where these explain clearly more than none.
     """
-    joints, found, findings = dict(fit.joints), dict[str, FittedParameter](), list[Finding]()
+    parts, plays = dict[str, Problem](), dict[str, Play]()
     for joint in p.joints:
         part, kept = part_of(p, p.places_of(joint))
-        shared = [q.path for q in part.free.parameters if q.group != joint]
         here = Minimum(x=x[kept], cost=0.0, data_cost=0.0, n_evaluations=0, ended="", begin=part.begin)
-        one = with_play(joints[joint], find_play(part, here, robust), robust, joint, shared)
-        findings += [f for f in one.findings if f not in joints[joint].findings]
-        own = {path: row for path, row in one.parameters.items() if path not in shared}
-        found |= {f"{joint}.{path}": row for path, row in own.items()}
-        joints[joint] = one
-    return replace(_with_numbers(fit, found, findings), joints=joints)
+        parts[joint], plays[joint] = part, find_play(part, here, robust)
+    joints, findings = dict(fit.joints), list[Finding]()
+    if any(play.problem for play in plays.values()):
+        parts = {joint: plays[joint].problem or part for joint, part in parts.items()}
+        plays = _agree(parts, plays, robust)
+        for joint, q in parts.items():
+            joints[joint] = _with_optimum(joints[joint], q, plays[joint].end.x, robust, joint)
+    for joint, play in plays.items():
+        if play.problem is None:
+            before, joints[joint] = joints[joint], with_play(joints[joint], play, robust, joint)
+            findings += joints[joint].findings[len(before.findings) :]
+    found = _numbers_of(parts, joints)
+    numbers = {(joint, b.path): b.value for joint, one in joints.items() for b in one.bench}
+    bench = tuple(replace(b, value=numbers.get((b.group, b.path), b.value)) for b in fit.bench)
+    return replace(_with_numbers(fit, found, findings), joints=joints, bench=bench)
+
+
+def _numbers_of(parts: Mapping[str, Problem], joints: Mapping[str, Fit]) -> dict[str, FittedParameter]:
+    """By the names that a robot has for them; what joints share as the one says it that knows it best."""
+    found = dict[str, FittedParameter]()
+    for joint, one in joints.items():
+        common = {q.path: q.group for q in parts[joint].free.parameters if _is_common(q, joint)}
+        for path, row in one.parameters.items():
+            name = ".".join(word for word in (common.get(path, joint), path) if word)
+            if name not in found or row.error < found[name].error:
+                found[name] = row
+    return found
+
+
+def _is_common(q: Parameter, joint: str) -> bool:
+    """Whether other joints have a number of a joint too."""
+    return q.group != joint and q.path not in OF_TEETH
+
+
+def _agree(parts: Mapping[str, Problem], plays: Mapping[str, Play], robust: float) -> dict[str, Play]:
+    """Where every joint settles beside the numbers that they share, each of which is what their optima say of
+    it, weighed by how sure they are."""
+    shared = {
+        joint: {q.name: k for k, q in enumerate(part.free.parameters) if _is_common(q, joint)}
+        for joint, part in parts.items()
+    }
+    names = list(dict.fromkeys(name for places in shared.values() for name in places))
+    A, b = np.zeros((len(names), len(names))), np.zeros(len(names))
+    for joint, part in parts.items():
+        end, places = plays[joint].end, [*shared[joint].values()]
+        at, part.begin = [names.index(name) for name in shared[joint]], end.begin
+        V = uncertainty(part, end.x, robust=robust).covariance[np.ix_(places, places)]
+        A[np.ix_(at, at)] += (information := np.linalg.inv(V))
+        b[at] += information @ end.x[places]
+    common, settled = np.linalg.solve(A, b), {}
+    for joint, part in parts.items():
+        y, places = plays[joint].end.x.copy(), [*shared[joint].values()]
+        y[places] = common[[names.index(name) for name in shared[joint]]]
+        still = [part.free.parameters[k].path for k in places]
+        end = levenberg_marquardt(part, y, robust=robust, tolerance=1e-6, damping=1e-5, most=25, still=still)
+        part.begin = end.begin
+        settled[joint] = plays[joint]._replace(end=end)
+    return settled

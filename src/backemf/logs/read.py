@@ -251,6 +251,14 @@ def find(*paths: str | os.PathLike[str], episodes: str | None = None) -> list[Pa
     return matched if episodes is None else [lerobot.name_episodes(path, episodes) for path in matched]
 
 
+def exist(*paths: str | os.PathLike[str]) -> bool:
+    """Whether all paths, folders and patterns stand for a file or dataset."""
+    try:
+        return bool(_matching(*paths))
+    except ReadError:
+        return False
+
+
 def _matching(*paths: str | os.PathLike[str]) -> list[Path]:
     """The files and datasets alone."""
     if not paths:

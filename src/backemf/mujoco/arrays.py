@@ -69,8 +69,13 @@ def rest_springs(model: Any, data: Any) -> None:
         data.plastic[places[yields]] = lengths[yields]
 
 
-def yielding_tendons(model: Any, joint: int) -> tuple[int, ...]:
-    """Fixed tendons whose springs yield and hold one joint alone.
+def play_joint(joint: str) -> str:
+    """What the joint of the play behind a joint is called."""
+    return f"{joint}_backlash"
+
+
+def holding_tendons(model: Any, joint: int) -> tuple[int, ...]:
+    """Fixed tendons whose springs yield and hold one joint alone, or it with its play; friction too, of both.
 
     Args:
         model: compiled.
@@ -79,15 +84,35 @@ def yielding_tendons(model: Any, joint: int) -> tuple[int, ...]:
     Returns:
         Their ids, in the model's order.
     """
-    wrapped = int(load_mujoco().mjtWrap.mjWRAP_JOINT)
-    return tuple(
-        k
-        for k in range(model.ntendon if getattr(model, "nplastic", 0) else 0)
-        if model.tendon_plasticadr[k] >= 0
-        and model.tendon_num[k] == 1
-        and model.wrap_type[model.tendon_adr[k]] == wrapped
-        and model.wrap_objid[model.tendon_adr[k]] == joint
-    )
+    mujoco = load_mujoco()
+    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+    both = [joint, mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, play_joint(name)) if name else -1]
+    yields = model.tendon_plasticadr >= 0 if getattr(model, "nplastic", 0) else np.zeros(model.ntendon, bool)
+    found = []
+    for k in range(model.ntendon):
+        of = slice(model.tendon_adr[k], model.tendon_adr[k] + model.tendon_num[k])
+        wraps = (
+            [*map(int, model.wrap_objid[of])]
+            if all(model.wrap_type[of] == int(mujoco.mjtWrap.mjWRAP_JOINT))
+            else []
+        )
+        if (wraps == both and model.tendon_frictionloss[k] > 0) or (yields[k] and wraps in ([joint], both)):
+            found.append(k)
+    return tuple(found)
+
+
+def dry_friction(model: Any, joint: int) -> float:
+    """Of a joint itself, and of what holds it with its play.
+
+    Args:
+        model: compiled.
+        joint: its id.
+
+    Returns:
+        The friction [N m or N].
+    """
+    held = sum(float(model.tendon_frictionloss[k]) for k in holding_tendons(model, joint))
+    return float(model.dof_frictionloss[model.jnt_dofadr[joint]]) + held
 
 
 @contextlib.contextmanager

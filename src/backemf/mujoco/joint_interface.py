@@ -21,7 +21,7 @@ from ..physics.actuator import Actuator
 from ..physics.drive import Drive
 from ..physics.joint_law import JointLaw
 from .actuator_conversion import to_actuator
-from .arrays import ctrl_place, dcmotors, driven_joints, load_mujoco, plain, yielding_tendons
+from .arrays import ctrl_place, dcmotors, driven_joints, dry_friction, holding_tendons, load_mujoco, plain
 from .dcmotor import in_volts
 from .models import LoadedModel, by_joint
 
@@ -79,7 +79,7 @@ class ModelJoint(NamedTuple):
     others: tuple[int, ...] = ()
     """Further actuators on the same joint."""
     springs: tuple[int, ...] = ()
-    """Tendons whose springs yield: dry friction of the joint."""
+    """Tendons that hold it: dry friction of the joint."""
 
 
 def read_joint(loaded: LoadedModel, joint: str) -> ModelJoint:
@@ -130,7 +130,8 @@ def _of_joint(model: Any, joint: Any) -> dict[str, Any]:
     dof = int(joint.dofadr[0])
     own: dict[str, Any] = {n: float(getattr(model, f"dof_{n}")[dof]) for n in OF_JOINT}
     slides = int(joint.type[0]) == int(load_mujoco().mjtJoint.mjJNT_SLIDE)
-    own |= {"joint": joint.name, "dof": dof, "slides": slides, "springs": yielding_tendons(model, joint.id)}
+    own |= {"joint": joint.name, "dof": dof, "slides": slides, "springs": holding_tendons(model, joint.id)}
+    own["frictionloss"] = dry_friction(model, joint.id)
     if model.jnt_actfrclimited[joint.id]:
         own["effort_limit"] = float(np.max(np.abs(model.jnt_actfrcrange[joint.id])))
     return own

@@ -458,6 +458,13 @@ class LadderRung(store.Noun, stored_as="Tried"):
     """Why there is no fit."""
     parameters: Mapping[str, float] = field(default_factory=dict)
     """What it found, by name; empty in fits stored before this was kept."""
+    held_out_rms: float | None = None
+    """Of a robot, all joints together, in place of the mean absolute error."""
+
+    @property
+    def held_out(self) -> float | None:
+        """What it was judged by: of a robot an RMS, of a bench a mean absolute error [rad or m]."""
+        return self.held_out_mae if self.held_out_rms is None else self.held_out_rms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -475,6 +482,8 @@ class Score(store.Noun):
     logs: Mapping[str, float]
     """By recording."""
     joints_free: Mapping[str, float] = field(default_factory=dict)
+    joints_held: Mapping[str, float] = field(default_factory=dict)
+    """By joint, while its command stands still and others move: without contact, and where that ever is."""
     share_touched: float = 0.0
     """Share of the samples in which the robot touches something."""
     stretch: float = 0.0

@@ -198,7 +198,7 @@ def _check_parts(parts: ExportedParts, options: ExportOptions) -> None:
     for joint in parts.actuators if options.into is None else ():
         if not joint or not joint.isprintable() or any(c in joint for c in "<>&\"'\\"):
             raise InvalidValue(f"joint is {joint!r}; expected a name without quotes or angle brackets")
-    if options.backlash and any(actuator.gearbox.backlash is None for actuator in parts.actuators.values()):
+    if options.backlash and all(actuator.gearbox.backlash is None for actuator in parts.actuators.values()):
         raise InvalidValue(
             "backlash was asked for, and the actuator has none; give gearbox.backlash and"
             " gearbox.contact_stiffness, or leave it out"

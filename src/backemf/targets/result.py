@@ -19,6 +19,7 @@ from ..errors import InvalidValue, NotAvailable
 from ..files import write_all
 from ..findings import Finding
 from ..logs.log import Log
+from ..mujoco.arrays import play_joint
 from ..physics.actuator import Actuator
 from ..results.spread import Spread
 from ..tables import NotebookDisplay, Overview
@@ -217,7 +218,7 @@ class Export(NotebookDisplay):
     @property
     def has_play_joint(self) -> bool:
         """Whether the gearbox's play is an extra joint in the main file."""
-        return f'"{self.joint}_backlash"' in self.text
+        return f'"{play_joint(self.joint)}"' in self.text
 
     def with_replay(self, replayed: Replay) -> Export:
         """The same after a run, its files as they are."""

@@ -196,9 +196,37 @@ def test_what_firmware_does_is_found_from_an_actuator_without_it(path):
     assert found.error < 0.15 * value  # a D in volts is told apart from the back-EMF alone to 11 %
 
 
-@pytest.mark.parametrize("path", ["drive.count", "drive.duty_step", "drive.period"])
+JUMPS = {"drive.count": 2 * np.pi / 4096, "drive.duty_step": 0.001, "drive.period": 0.002}
+
+
+@pytest.mark.parametrize("path", JUMPS)
 @pytest.mark.parametrize("given", [False, True])
 def test_what_acts_in_jumps_is_given_and_not_freed(path, given):
     start = SERVO.replace(**{path: 0.01}) if given else SERVO
     with pytest.raises(be.errors.InvalidValue, match=f"{path} acts in jumps, .* give it, such as {path}=0"):
         be.fit(start, [record(0, duration=2.0)], also=[path])
+
+
+@pytest.mark.parametrize("path", JUMPS)
+def test_what_acts_in_jumps_is_off_or_given_while_others_are_found(path):
+    moving = SERVO.replace(**{path: JUMPS[path]})
+    bench, logs = be.bench.Pendulum(mass=0.4, length=0.1), []
+    for k, w in enumerate((1.9, 3.1)):
+        command = {"position_target": lambda t, w=w: 0.5 * np.sin(w * t) + 0.2 * np.sign(np.sin(1.7 * w * t))}
+        run = be.simulate(moving, bench, command, duration=2.0, dt=0.004, substeps=8)
+        seen = run.position + NOISE * np.random.default_rng(k).standard_normal(len(run))
+        asked = run["position_target"]
+        logs.append(be.log(f"log {k}", run.time, bench=bench, position=seen, position_target=asked))
+    fits = [be.fit(start, logs, n_starts=1, inspect=False, bands=False) for start in (SERVO, moving)]
+    assert [path in fit.parameters or path in fit.actuator.parameters for fit in fits] == [False, True]
+    for fit in fits:
+        assert fit.parameters["friction.coulomb"].value == pytest.approx(0.04, rel=0.1)
+
+
+def test_a_delay_may_be_asked_for_by_its_path():
+    logs = [record(0, duration=2.0)]
+    named = be.fit(SERVO, logs, also=["drive.delay"], n_starts=1, inspect=False, bands=False)
+    switched = be.fit(SERVO, logs, delay=True, n_starts=1, inspect=False, bands=False)
+    assert [b.value for b in named.bench] == [b.value for b in switched.bench]
+    with pytest.raises(be.errors.InvalidValue, match=r"n_velocity_periods acts in jumps, .* give it"):
+        be.fit(SERVO, logs, also=["drive.n_velocity_periods"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.apps.cli.identify import fit as command
+from backemf.apps.cli.identify import fit as command, robot_content, robot_text
 from backemf.apps.cli.report import report
 from backemf.identify.fit_options import parse_share
 from backemf.identify.holdout import divide
@@ -172,7 +172,7 @@ def test_the_command_line_prints_scores_and_numbers(robot, logs, tmp_path):
     told = [f"{tmp_path}/*.csv", "--robot", f"{tmp_path}/arm.xml", "--start", f"{tmp_path}/start.json"]
     stored = ("-o", tmp_path / "fit.json")
     answer = json.loads(
-        runner(command)(*told, "--friction", "coulomb", "--hold-out", "run2,run3", *stored, "--json")
+        runner(command)(*told, "--friction", "coulomb", "--hold-out", "run2", "run3", *stored, "--json")
     )
     page = ("-o", tmp_path / "page.html", "--no-exports", "--json")
     judged = json.loads(runner(report)(tmp_path / "fit.json", f"{tmp_path}/*.csv", *page))
@@ -184,6 +184,9 @@ def test_the_command_line_prints_scores_and_numbers(robot, logs, tmp_path):
     assert number["unit"] == "N m"
     assert number["error"] > 0
     assert "drive.delay" in answer["joints"]["wrist"]["parameters"]
+    assert {name: one["rms_held"] for name, one in answer["joints"].items()} == {
+        name: pytest.approx(one["rms_held"]) for name, one in judged["joints"].items()
+    }
 
 
 def test_a_recording_at_whose_end_nothing_is_followed_is_said(robot, logs):
@@ -305,6 +308,39 @@ def test_the_ladder_of_a_robot_settles_one_friction_and_remembers_the_others(rob
     assert [(rung.friction, rung.chosen) for rung in fit.rungs] == [
         (name, name == climbed.chosen) for name in ("coulomb", "stribeck")
     ]
+    assert [(rung.held_out_mae, rung.held_out_rms) for rung in fit.rungs] == [
+        (None, one.score.rms) for one in climbed.rungs
+    ]
+    told = robot_content(fit)["ladder"]
+    assert [(row["held_out_mae"], row["held_out_rms"]) for row in told] == [
+        (None, pytest.approx(one.score.rms)) for one in climbed.rungs
+    ]
+    assert "together [mrad RMS]" in robot_text(fit)
     assert fit.score is not None
     assert fit.score.held_out
     assert fit.score.rms < 5e-3  # of the run held out; the encoder's step is 1.5 mrad
+
+
+@pytest.mark.parametrize(
+    "path", ["deadband", "punch", "duty_limit", "slew", "acceleration", "firmware_integral_gain"]
+)
+def test_a_robots_firmware_may_be_asked_for(robot, path):
+    """None of them was there: what comes out is as good as off."""
+    logs = [recording(robot, k, 4.0) for k in (1, 2)]
+    fit = be.fit(START, logs, friction="coulomb", also=[f"drive.{path}"], bands=False)
+    assert f"drive.{path}" in fit.parameters
+    assert fit.score is not None
+    assert fit.score.rms < 1.5e-3
+
+
+@pytest.mark.parametrize("path", ["count", "duty_step", "period"])
+def test_a_robots_jumps_are_given_and_not_freed(robot, path):
+    short = [recording(robot, 1, 3.0)]
+    with pytest.raises(be.errors.InvalidValue, match=f"drive.{path} acts in jumps, .* give it, such as"):
+        be.fit(START, short, friction="coulomb", also=[f"drive.{path}"])
+
+
+def test_a_robots_delays_are_free_by_themselves(robot):
+    short = [recording(robot, 1, 3.0)]
+    named = be.fit(START, short, friction="coulomb", also=["drive.delay"], bands=False)
+    assert named.delays == be.fit(START, short, friction="coulomb", bands=False).delays

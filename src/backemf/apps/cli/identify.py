@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckOptions, CheckWords, FitOptions
+from ...identify.fit_options import BENCH, LADDER, ROBOT, CheckOptions, CheckWords, FitOptions, parse_hold_out
 from ...options import Answer, Terminal, option, option_of, options
 from .command_builder import command
 from .inputs import (
@@ -87,7 +87,7 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
     """
     from ...identify.check import run_check
     from ...identify.frictions import with_friction
-    from .plan_command import commands
+    from .plan_command import commands, robot_commands
 
     actuator, sheet, recordings = _read_start(options, terminal)
     if options.friction is not None:
@@ -100,7 +100,8 @@ def check(options: CheckCommandWords, terminal: Terminal) -> Answer:
         words = what_was_done(recordings, mended)
         verdict = run_check(actuator, mended, known) if words else verdict
     how: dict[str, Any] = {"friction": options.friction, "sets": options.set}
-    further = [] if options.robot else commands(options.start, recordings, verdict, **how)
+    given = (options.start, recordings, verdict)
+    further = robot_commands(*given, options.robot, **how) if options.robot else commands(*given, **how)
 
     def content() -> dict[str, Any]:
         columns = "path value unit relative_error from_data determined"
@@ -149,7 +150,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
     from ...targets.sourcing import path_and_text
     from ..report.verdict import brief_verdict
 
-    o, words = options, list[str]()
+    (o, names), words = _names_behind(options), list[str]()
     o.check("bench" if o.robot is None else "robot", in_shell=True)
     if o.free_paths and o.also:
         more = ", ".join(o.also)
@@ -170,6 +171,7 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
         actuator, sheet, recordings = _read_start(o, terminal)
         asked = _on_bench(asked, sheet)
         recordings, words = _mend(actuator, recordings, asked)
+    _check_named(names, recordings)
     places = o.playback_places([log.name for log in recordings])
     fitted, steps = _fit(actuator, recordings, asked, may_climb=o.robot is None)
     if o.robot is None and not fitted.name:
@@ -200,6 +202,31 @@ def fit(options: FitWords, terminal: Terminal) -> Answer:
     return Answer(content=content, text=text, findings=fitted.findings, written=[o.output, o.plot, *shown])
 
 
+def _names_behind(options: FitWords) -> tuple[FitWords, list[str]]:
+    """The words with what stands behind a name of --hold-out and is no file as further names; and these."""
+    from ...logs.read import exist
+
+    given = options.hold_out or []
+    names = [word for word in options.logs if given and not exist(word)]
+    kept = [word for word in options.logs if word not in names]
+    if not names or not kept:
+        return options, []
+    return replace(options, logs=kept, hold_out=[*given, *(parse_hold_out(names) or ())]), names
+
+
+def _check_named(names: Sequence[str], logs: Sequence[Any]) -> None:
+    """Refuse words that are neither files nor recordings to hold out."""
+    from ...errors import MissingValue
+    from ...identify.holdout import choice_of
+
+    for name in names:
+        if not any(choice_of(one).holds(log) for one in parse_hold_out([name]) or () for log in logs):
+            raise MissingValue(
+                f"there is no file or folder {name!r}, and no recording of that name to hold out; expected"
+                f" files, and names behind --hold-out: --hold-out A --hold-out B, or --hold-out A,B"
+            )
+
+
 def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -> tuple[Any, Any]:
     """(the fit, the ladder of laws where one was asked for)."""
     from ...identify.fit import build_plant, run_fit
@@ -215,16 +242,12 @@ def _fit(actuator: Any, logs: list[Any], options: FitOptions, may_climb: bool) -
 
 def _on_bench(options: FitOptions, sheet: Any) -> FitOptions:
     """What was typed, with the sheet as the prior; a path that is a delay's own switch in Python."""
-    paths = options.free_paths
-    late = "drive.delay" in (paths if paths is not None else options.also)
-    options = replace(options, prior=sheet, also=_without_delay(options.also), delay=late)
-    if paths is not None:  # not even the bench and the clock may move
-        options = replace(options, free_paths=_without_delay(paths), tolerances=False, offset=False)
-    return options
-
-
-def _without_delay(paths: Sequence[str]) -> list[str]:
-    return [path for path in paths if path != "drive.delay"]
+    options = replace(options, prior=sheet)
+    if options.free_paths is None:
+        return options
+    paths = [path for path in options.free_paths if path != "drive.delay"]  # the bench and the clock stay
+    late = options.delay or len(paths) < len(options.free_paths)
+    return replace(options, free_paths=paths, delay=late, tolerances=False, offset=False)
 
 
 def _mend(actuator: Any, logs: list[Any], options: FitOptions) -> tuple[list[Any], list[str]]:
@@ -283,6 +306,7 @@ def robot_content(fitted: Any) -> dict[str, Any]:
                 "parameters": _joint_numbers(joint),
                 "rms": score.joints[name],
                 "rms_free": score.joints_free[name],
+                "rms_held": score.joints_held.get(name),
                 **pick(joint, "training_mae held_out_mae"),
             }
             for name, joint in fitted.joints.items()
@@ -312,6 +336,19 @@ def _joint_numbers(joint: Any) -> dict[str, Any]:
     return rows | {b.path: pick(b, "value error unit") for b in joint.bench}
 
 
+def _score_table(fitted: Any) -> str:
+    """Errors of each joint, all joints together."""
+    from ...tables import table
+
+    score = fitted.score
+    columns = {"RMS [mrad]": score.joints, "in the air": score.joints_free, "held": score.joints_held}
+    cells = {word: {name: f"{1e3 * x:.2f}" for name, x in of.items()} for word, of in columns.items() if of}
+    if score.force:
+        cells["force error"] = {name: f"{100 * x:.1f} %" for name, x in score.force.items()}
+    rows = [(name, *(one.get(name, "-") for one in cells.values())) for name in fitted.joints]
+    return table(rows, ("joint", *cells))
+
+
 def robot_text(fitted: Any) -> str:
     """Scores, then a table of the numbers, shared ones first."""
     from ...tables import number, table
@@ -324,17 +361,6 @@ def robot_text(fitted: Any) -> str:
         f" where nothing touches{f', over {score.stretch:g} s each' if score.force else ''}."
         f" {fitted.cpu_s:.2g} s of CPU."
     )
-    rows = [
-        (
-            name,
-            f"{1e3 * score.joints[name]:.2f}",
-            f"{1e3 * score.joints_free[name]:.2f}",
-            *([f"{100 * score.force[name]:.1f} %"] if score.force else []),
-        )
-        for name in fitted.joints
-    ]
-    more = ("force error",) if score.force else ()
-    scores = table(rows, ("joint", "RMS [mrad]", "in the air", *more))
     numbers = [
         (name, number(p.value), number(p.error, 2), p.unit, p.told_by)
         for name, p in fitted.parameters.items()
@@ -351,9 +377,9 @@ def robot_text(fitted: Any) -> str:
     ]
     listed = table(numbers, ("parameter", "value", "error", "unit", "told by"))
     tried = [
-        (r.friction, r.n_parameters, f"{1e3 * (r.held_out_mae or 0):.2f}", "chosen" if r.chosen else "")
+        (r.friction, r.n_parameters, f"{1e3 * (r.held_out or 0):.2f}", "chosen" if r.chosen else "")
         for r in fitted.rungs
     ]
-    ladder = table(tried, ("friction", "numbers", "together [mrad]", "")) if tried else ""
-    parts = (head, ladder, scores, listed, under("Findings", finding_lines(fitted.findings)))
+    ladder = table(tried, ("friction", "numbers", "together [mrad RMS]", "")) if tried else ""
+    parts = (head, ladder, _score_table(fitted), listed, under("Findings", finding_lines(fitted.findings)))
     return "\n\n".join(part for part in parts if part)

@@ -205,13 +205,49 @@ def commands(
     return [_line(*words, "-o", MORE), _line("record", *where, "--motions", MORE, *bench, "-o", folder)]
 
 
+def robot_commands(
+    start: str,
+    logs: Sequence[Any],
+    verdict: Any,
+    robot: Path,
+    *,
+    friction: str | None,
+    sets: Sequence[str] | None,
+) -> list[str]:
+    """The same for a robot, all of its joints, where a motion is lacking.
+
+    Args:
+        start: what the check started from, as it was typed.
+        logs: that were checked.
+        verdict: of the check.
+        robot: the model whose joints they are of.
+        friction: the law that was asked for.
+        sets: numbers of the user's own, as they were typed.
+
+    Returns:
+        The lines; none where no motion is lacking: what tells each number of a robot, its fit says.
+    """
+    if not LACKING & {f.code for f in verdict.findings}:
+        return []
+    first, carried = logs[0], ["--robot", str(robot)]
+    words = ["plan", start, *carried, *(("--friction", friction) if friction else ())]
+    where = _where(first)
+    where += [] if "--ids" in where else ["--ids", ",".join(f"{name}=ID" for name in first.joints)]
+    played = ["--motions", MORE, *carried, "-o", _folder(first)]
+    return [
+        _line(*words, *_repeated_options(first, sets or ()), "-o", MORE),
+        _line("record", *where, *played),
+    ]
+
+
 def _repeated_options(log: Any, sets: Sequence[str]) -> list[str]:
     """What was set, as options again, with the gain that a log was recorded at, and what it lacks."""
     words = [word for one in sets for word in ("--set", one)]
     gain = log.settings.get("drive.proportional")
     if gain is not None and not any(one.startswith("drive.proportional") for one in sets):
         words += ["--set", f"drive.proportional={gain:g}"]
-    return words if "current" in log else [*words, "--no-current"]
+    known = "current" in log or any("current" in one for one in log.joints.values())
+    return words if known else [*words, "--no-current"]
 
 
 def _first_on_bench(logs: Sequence[Any]) -> Any:

@@ -135,6 +135,7 @@ class RobotRuns:
                     },
                     "rms": self.score.joints.get(name),
                     "rms_free": self.score.joints_free.get(name),
+                    "rms_held": self.score.joints_held.get(name),
                     "shipped_rms": None if shipped is None else shipped.joints[name],
                 }
                 for name, joint in fit.joints.items()

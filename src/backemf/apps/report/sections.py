@@ -254,12 +254,12 @@ def ladder(report: Report) -> Iterator[Block]:
         return
     rows, before = [], None
     for r in fit.rungs:
-        if r.held_out_mae is None:
+        if r.held_out is None:
             rows.append((r.friction, "-", "-", "-", "-", r.reason or "-"))
             continue
-        bought = "-" if before is None else f"{100 * (1 - r.held_out_mae / before):+.1f} %"
-        before = r.held_out_mae if before is None else min(before, r.held_out_mae)
-        held = f"{1e3 * r.held_out_mae:.3g} ± {1e3 * r.standard_error:.2g}"
+        bought = "-" if before is None else f"{100 * (1 - r.held_out / before):+.1f} %"
+        before = r.held_out if before is None else min(before, r.held_out)
+        held = f"{1e3 * r.held_out:.3g} ± {1e3 * r.standard_error:.2g}"
         rows.append(
             (
                 r.friction,
@@ -270,7 +270,8 @@ def ladder(report: Report) -> Iterator[Block]:
                 "chosen" if r.chosen else "",
             )
         )
-    head = ("friction", "parameters", f"fitted [{unit}]", f"held out [{unit}]", "better than before", "")
+    judge = f"held out [{unit} {'RMS' if fit.joints else 'MAE'}]"
+    head = ("friction", "parameters", f"fitted [{unit}]", judge, "better than before", "")
     yield Table(head=head, rows=rows)
     judged = f"Judged on {fit.judged_on}. " if fit.judged_on else ""
     yield note(f"{judged}The simplest rung within one standard error of the best is chosen.")

@@ -71,6 +71,33 @@ def recording_of(robot: Robot, log: Log) -> RobotRecording:
     )
 
 
+SETTLES, ASKED, MOVES = 0.5, 1e-4, 0.1
+"""A joint is held where nothing else was asked of it for so long [s], by no more than so much from sample to
+sample [rad or m], while another one moves faster than this [rad/s or m/s]."""
+
+
+def held_samples(recording: RobotRecording, place: int, joint: str) -> np.ndarray:
+    """Where others move a joint that is asked to stay, untouched: there its stiffness shows, of firmware and
+    gears together.
+
+    Args:
+        recording: of the robot.
+        place: of the joint among the robot's.
+        joint: its name.
+
+    Returns:
+        Whether it is, by sample.
+    """
+    t, signals = recording.motion.time, recording.log.joints[joint].signals
+    if "position_target" not in signals:
+        return np.zeros(len(t), bool)
+    asked = signals["position_target"].hold_at(t)
+    since = np.where(np.abs(np.diff(asked, prepend=np.nan)) <= ASKED, t[0], t)
+    still = t - np.maximum.accumulate(since) > SETTLES
+    others = np.abs(np.delete(recording.motion.velocity, place, axis=1))
+    return still & np.any(others > MOVES, axis=1) & ~recording.touched
+
+
 def first_part(recording: RobotRecording, seconds: float) -> RobotRecording:
     """The first seconds of a recording."""
     t = recording.motion.time

@@ -20,6 +20,7 @@ from ...logs.robot import Ground, Robot
 from ...physics.actuator import Actuator
 from ...results.fit_result import Fit
 from .. import bench_numbers as numbers
+from ..fit_numbers import absolute_errors, mean_by_log
 from ..fit_options import FitOptions
 from ..frictions import OWN, above, possible, rungs_under, with_friction
 from ..holdout import LATTER, divide
@@ -386,7 +387,28 @@ class RobotPlant(Plant):
             return fit
         seconds = OF_PLAY / len(self.recordings)
         p, x = on_parts(optimum, [first_part(recording, seconds) for recording in self.recordings])
-        return with_plays(fit, p, x, optimum.robust)
+        return self._judge_play(with_plays(fit, p, x, optimum.robust), optimum, judgement)
+
+    def _judge_play(self, fit: Fit, optimum: Optimum[RobotPlant], judgement: Judgement) -> Fit:
+        """With the errors that its joints have with their play: of each alone, and of all together."""
+        joints = dict(fit.joints)
+        for joint, one in fit.joints.items():
+            if one.actuator.gearbox.backlash is None:
+                continue
+            errors = {}
+            for role, recordings in (("training", self.recordings), ("held_out", judgement.recordings)):
+                if recordings:
+                    starts = {joint: one.actuator}
+                    p = replace(optimum.plant, starts=starts, recordings=recordings).problem()
+                    late = {q.name: fit.delays[joint] for q in p.free.parameters if q.path == DELAY}
+                    errors[role] = absolute_errors(p, p.position_errors(p.x_from(late)), joint)
+            joints[joint] = replace(one, **errors)
+        if all(one.actuator.gearbox.backlash is None for one in joints.values()):
+            return fit
+        held = list(judgement.recordings)
+        score = robot_result.score_of(optimum, held or self.recordings, bool(held), None, fit)
+        mean = {role: mean_by_log(joints, role) for role in ("training", "held_out")}
+        return replace(fit, joints=joints, score=score, **mean)
 
 
 def robot_plant(given: Any, logs: Sequence[Log], options: FitOptions) -> RobotPlant:

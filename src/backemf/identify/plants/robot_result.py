@@ -20,21 +20,24 @@ from ...mujoco.robot.joint_simulation import LONGEST_STEP, simulate_joints
 from ...mujoco.robot.robot_motion import restarts_every
 from ...physics.joint_law import JointLaw
 from ...results.fit_result import BenchNumber, Fit, FittedParameter, Score
-from ..fit_numbers import correlation_of, fit_of, fitted_numbers, of_search
+from ..fit_numbers import absolute_errors, correlation_of, fit_of, fitted_numbers, mean_by_log, of_search
 from ..holdout import extrapolations
 from ..parameters import Parameter
-from ..problem import Problem
 from ..uncertainty import ErrorTerm, Uncertainty, bounded_normal, follow_starts, inverse
 from .inertia import on_parts, robot_numbers
 from .plant import Judgement, Optimum, StartResult
-from .recordings import RobotRecording, first_part, why_no_ground
+from .recordings import RobotRecording, first_part, held_samples, why_no_ground
 
 if TYPE_CHECKING:
     from .robot_plant import RobotPlant
 
 
 def score_of(
-    optimum: Optimum[RobotPlant], recordings: Sequence[RobotRecording], held_out: bool, step: float | None
+    optimum: Optimum[RobotPlant],
+    recordings: Sequence[RobotRecording],
+    held_out: bool,
+    step: float | None,
+    fit: Fit | None = None,
 ) -> Score:
     """The coupled simulation against recordings.
 
@@ -43,11 +46,13 @@ def score_of(
         recordings: of the same robot.
         held_out: whether no number was fitted to them.
         step: the longest of the simulation [s].
+        fit: whose actuators and delays are simulated instead.
 
     Returns:
         How far off it is; infinite where it runs away.
     """
-    robot, ground, acts, delays = optimum.plant.robot, optimum.plant.ground, optimum.actuators, optimum.delays
+    robot, ground = optimum.plant.robot, optimum.plant.ground
+    acts, delays = (optimum.actuators, optimum.delays) if fit is None else (fit.actuators, fit.delays)
     how: dict[str, Any] = {"delays": delays, "ground": ground, "step": LONGEST_STEP if step is None else step}
     stretch, runs = optimum.plant.stretch, []
     for recording in recordings:
@@ -103,8 +108,8 @@ def score_runs(
         How far off they are; infinite where a run is not finite.
     """
     places = [robot.place(name) for name in names]
-    squares = np.zeros((2, len(places)))
-    count = np.zeros((2, len(places)))
+    squares = np.zeros((3, len(places)))
+    count = np.zeros((3, len(places)))
     logs = {}
     touched = 0
     for recording, q in zip(recordings, runs, strict=True):
@@ -113,11 +118,13 @@ def score_runs(
         lost = ~np.isfinite(q[:, places])
         error[lost] = np.inf
         logs[recording.log.name] = float(np.sqrt(np.nanmean(error)))
-        for row, kept in enumerate((np.ones(len(q), bool), ~recording.touched)):
-            squares[row] += np.nansum(error[kept], axis=0)
-            count[row] += np.sum(np.isfinite(recording.motion.recorded[kept][:, places]), axis=0)
+        held = np.stack([held_samples(recording, *one) for one in zip(places, names, strict=True)], axis=1)
+        whole = np.ones_like(held)
+        for row, kept in enumerate((whole, whole & ~recording.touched[:, None], held)):
+            squares[row] += np.nansum(np.where(kept, error, 0.0), axis=0)
+            count[row] += np.sum(kept & np.isfinite(recording.motion.recorded[:, places]), axis=0)
         touched += int(recording.touched.sum())
-    every, free = (np.sqrt(squares[k] / np.maximum(count[k], 1)) for k in (0, 1))
+    every, free, held = np.sqrt(squares / np.maximum(count, 1))
     return Score(
         rms=float(np.sqrt(np.sum(squares[0]) / np.sum(count[0]))),
         rms_free=float(np.sqrt(np.sum(squares[1]) / max(np.sum(count[1]), 1))),
@@ -125,13 +132,9 @@ def score_runs(
         joints=dict(zip(names, map(float, every), strict=True)),
         logs=logs,
         joints_free=dict(zip(names, map(float, free), strict=True)),
+        joints_held={name: float(held[k]) for k, name in enumerate(names) if count[2, k] > 0},
         share_touched=touched / max(sum(len(recording.motion.time) for recording in recordings), 1),
     )
-
-
-def absolute_errors(p: Problem, errors: Sequence[np.ndarray], joint: str) -> dict[str, float]:
-    """Mean absolute error of one joint's position by recording [rad or m]."""
-    return {p.logs[k].recording: float(np.nanmean(np.abs(errors[k]))) for k in p.places_of(joint)}
 
 
 def errors_alone(
@@ -227,8 +230,8 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
     return replace(
         first,
         parameters=named,
-        training=_mean_by_log(joints, "training"),
-        held_out=_mean_by_log(joints, "held_out"),
+        training=mean_by_log(joints, "training"),
+        held_out=mean_by_log(joints, "held_out"),
         correlation=correlation_of(p, x, uncertainties, own),
         bench=(*bench, *robot_numbers(optimum, uncertainties.covariance)),
         joints=joints,
@@ -241,15 +244,6 @@ def robot_fit(optimum: Optimum[RobotPlant], judgement: Judgement, uncertainties:
 def _name_of(parameter: Parameter) -> str:
     """A parameter as it is called on a robot: `elbow_flex.friction.coulomb`, `motor.resistance`."""
     return f"{parameter.group}.{parameter.path}" if parameter.group else parameter.path
-
-
-def _mean_by_log(joints: Mapping[str, Fit], which: str) -> dict[str, float]:
-    """Mean absolute error over the joints, by recording."""
-    rows: dict[str, list[float]] = {}
-    for fit in joints.values():
-        for log, error in getattr(fit, which).items():
-            rows.setdefault(log, []).append(error)
-    return {log: float(np.mean(errors)) for log, errors in rows.items()}
 
 
 FINER = 3

@@ -32,8 +32,8 @@ from ...physics.actuator import Actuator
 from ...physics.quantity import quantities
 from ..export import Export, Request, complete, header, number, xml_comment
 from ..mujoco.dcmotor_target import attributes
-from ..mujoco.edited_model import EditedModel
-from ..mujoco.into import KEPT, UserModel, escape_attribute, host_edits, model_of, with_states
+from ..mujoco.edited_model import EditedModel, with_states
+from ..mujoco.into import KEPT, UserModel, escape_attribute, host_edits, model_of
 from ..mujoco.run import simulator as mujoco_named
 from ..reference_motions import SimulationCase
 from ..spec import whole_rows

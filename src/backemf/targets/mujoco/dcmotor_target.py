@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import BackemfError, InvalidValue, MissingValue
 from ...mujoco.actuator_conversion import AsDcMotor, from_actuator, to_actuator
-from ...mujoco.arrays import dcmotors, load_mujoco, place
+from ...mujoco.arrays import dcmotors, dry_friction, load_mujoco, place, play_joint
 from ...mujoco.attributes import DcMotorAttributes
 from ...mujoco.dcmotor import VERSIONS, DcMotor, in_volts, rules
 from ...mujoco.models import LoadedModel, load
@@ -223,15 +223,19 @@ def frame_fields(
     h, play = request.timestep, actuator.gearbox.backlash if request.backlash else None
     kind, share = "slide" if actuator.motion == "linear" else "hinge", 1e-4
     mass = load if kind == "slide" else 1.0
+    joints = (request.joint,) if play is None else (request.joint, play_joint(request.joint))
+    behind = {k: v for k, v in on_joint.items() if play is not None and "friction" in k}  # the teeth
+    front = {k: v for k, v in on_joint.items() if k not in behind}
+    section = tendon_section(springs, joints, attributes(behind))
     fields = {
         "timestep": number(h),
         "integrator": request.integrator,
         "type": kind,
-        "on_joint": attributes({"name": request.joint, "type": kind, "axis": "0 0 1", **on_joint}),
+        "on_joint": attributes({"name": request.joint, "type": kind, "axis": "0 0 1", **front}),
         "mass": number(mass),
         "inertia": number(load),
         "element": element,
-        "springs": f"\n  {tendon_section(springs, request.joint)}" if springs else "",
+        "springs": section and f"\n  {section}",
     }
     if play is None:
         return "mujoco.xml", fields
@@ -245,6 +249,8 @@ def apply(export: Export, spec: Any, joint: str | None = None) -> None:
     mujoco = load_mujoco()
     if export.target not in ("mujoco", "mujoco-classic"):
         raise InvalidValue(f"the export is for {export.target}; expected one for mujoco or mujoco-classic")
+    if export.has_play_joint:
+        raise InvalidValue("apply puts no play onto a joint; expected an export without backlash, or into=")
     name = export.joint if joint is None else joint
     target = spec.joint(name)
     if target is None:
@@ -317,9 +323,8 @@ def _read(loaded: LoadedModel, actuator: str | int | None) -> ImportedDcMotor:
     targets = {name: factor * scale for name, factor in targets.items()}
     friction, motor, drive, unknown = made.friction, made.motor, made.drive, UNKNOWN
     # The engine adds the actuator's armature and damping on its own; these are the joint's.
-    loss, damping, armature = (
-        float(getattr(model, f"dof_{n}")[at.dof]) for n in ("frictionloss", "damping", "armature")
-    )
+    loss = dry_friction(model, at.joint)
+    damping, armature = (float(getattr(model, f"dof_{n}")[at.dof]) for n in ("damping", "armature"))
     friction = replace(friction, viscous=friction.viscous + damping)
     if loss > 0 and friction.bristle:
         unknown = (*UNKNOWN, f"frictionloss {loss:g} N m of the joint beside the dcmotor's lugre")

@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import BackemfError, InvalidValue
 from ...findings import Finding
 from ...mujoco.actuator_conversion import from_actuator
-from ...mujoco.arrays import load_mujoco, rest_springs, without_log, yielding_tendons
+from ...mujoco.arrays import holding_tendons, load_mujoco, play_joint, rest_springs, without_log
 from ...mujoco.dcmotor import release, rules
 from ...mujoco.xml import Edit, Element, with_attributes
 from ...physics import steady
@@ -60,11 +60,10 @@ class YieldingSpring(NamedTuple):
     reach: float
     """How far it bends before it slips [rad]."""
 
-    def tendon(self, joint: str) -> str:
-        """As XML, safe from what default classes say; its rest is where the model begins."""
+    def words(self) -> str:
+        """As attributes, safe from what default classes say; its rest is where the model begins."""
         words = f'stiffness="{number(self.stiffness)}" springyield="{number(self.reach)}"'
-        words += ' damping="0" frictionloss="0" limited="false"'
-        return f'<fixed {words}><joint joint="{joint}" coef="1"/></fixed>'
+        return f'{words} damping="0" frictionloss="0" limited="false"'
 
 
 def springs_of(friction: Viscous) -> tuple[YieldingSpring, ...]:
@@ -90,7 +89,8 @@ def read_springs(model: Any, joint: int) -> tuple[YieldingSpring, ...]:
     """
     return tuple(
         YieldingSpring(float(np.atleast_1d(model.tendon_stiffness[k])[0]), float(model.tendon_springyield[k]))
-        for k in yielding_tendons(model, joint)
+        for k in holding_tendons(model, joint)
+        if model.tendon_frictionloss[k] == 0
     )
 
 
@@ -110,10 +110,21 @@ def friction_of(springs: Sequence[YieldingSpring], **drag: Any) -> MaxwellSlip:
     return MaxwellSlip(**drag, coulomb=level, stiffness=sum(k), softening=softening)
 
 
-def tendon_section(springs: Sequence[YieldingSpring], joint: str) -> str:
-    """Springs as a section of MJCF."""
-    inside = "".join(f"\n    {spring.tendon(joint)}" for spring in springs)
-    return f"<tendon>{inside}\n  </tendon>"
+def tendon_section(springs: Sequence[YieldingSpring], joints: Sequence[str], friction: str = "") -> str:
+    """Springs as a section of MJCF, and friction that holds a joint with its play.
+
+    Args:
+        springs: that hold the joint.
+        joints: its name, and that of its play.
+        friction: attributes of it; "": there is none.
+
+    Returns:
+        The section; "" without either.
+    """
+    held = [*(spring.words() for spring in springs), *([f'{friction} limited="false"'] if friction else [])]
+    over = "".join(f'<joint joint="{joint}" coef="1"/>' for joint in joints)
+    inside = "".join(f"\n    <fixed {words}>{over}</fixed>" for words in held)
+    return f"<tendon>{inside}\n  </tendon>" if held else ""
 
 
 def wanted_kind(request: Request) -> str | None:
@@ -216,16 +227,13 @@ def bristle_holds(actuator: Actuator, request: Request, era: int) -> bool:
     )
 
 
-def spring_edits(
-    model: UserModel, drive: JointDrive, made: Sequence[YieldingSpring] = (), joint: str = ""
-) -> tuple[list[Edit], list[str]]:
+def spring_edits(model: UserModel, drive: JointDrive, section: str = "") -> tuple[list[Edit], list[str]]:
     """Fixed tendons that hold a joint, in the place of those whose friction is its new actuator's.
 
     Args:
         model: a user's.
         drive: of the joint from now on.
-        made: springs that it gets.
-        joint: its name, as it stands in XML.
+        section: of the tendons that it gets.
 
     Returns:
         Edits of the model's files, and what changes in words.
@@ -241,13 +249,14 @@ def spring_edits(
             " a <replicate> or <attach> makes tendons there; expected it in the file: take it out first"
         )
     edits = [Edit(listed[k], listed[k].start, listed[k].end, b"") for k in gone]
-    if gone and not made:
+    if gone and not section:
         said = [f"joint {drive.joint}: springs that yielded are out, whose friction is the actuator's now"]
-    if made:
+    if section:
         root = next(e for e in model.elements if e.file == model.path)
         at = model.path.read_bytes().rindex(b"</", root.opened, root.end)
-        edits.append(Edit(root, at, at, f"  {tendon_section(made, joint)}\n".encode()))
-        said = [f"joint {drive.joint}: springs that yield hold it, in place of frictionloss"]
+        edits.append(Edit(root, at, at, f"  {section}\n".encode()))
+        held = "springs that yield hold it" if "springyield" in section else "friction holds it with its play"
+        said = [f"joint {drive.joint}: {held}, in place of frictionloss"]
     return edits, said
 
 
@@ -320,7 +329,7 @@ def creep(text: str, joint: str, torque: float, noslip: int | None = None) -> fl
         model.opt.noslip_iterations = noslip
     data, h = mujoco.MjData(model), float(model.opt.timestep)
     names = [model.joint(k).name for k in range(model.njnt)]
-    at = [int(model.joint(n).qposadr[0]) for n in (joint, f"{joint}_backlash") if n in names]
+    at = [int(model.joint(n).qposadr[0]) for n in (joint, play_joint(joint)) if n in names]
     data.qfrc_applied[at] = torque
     share = min(1.0, MOST_STEPS * h / (SETTLES + MINUTE))
     with without_log():

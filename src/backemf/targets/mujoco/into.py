@@ -7,8 +7,10 @@ edited model is compiled, compared number by number, and driven beside the old o
 
 from __future__ import annotations
 
+import math
+import re
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue
-from ...findings import Finding
+from ...findings import Finding, finding
 from ...logs.log import Log
-from ...mujoco.arrays import ctrl_place, driven_joints, engine_of, installed_era, load_mujoco, without_log
+from ...mujoco.arrays import engine_of, installed_era, load_mujoco, play_joint, without_log
 from ...mujoco.dcmotor import rules
 from ...mujoco.joint_interface import (
     OF_JOINT,
@@ -30,15 +32,15 @@ from ...mujoco.joint_interface import (
     drive_joint,
     read_joint,
 )
-from ...mujoco.joint_moves import JointMove, check_moves, compare_moves, setpoints
+from ...mujoco.joint_moves import JointMove, check_moves, compare_moves
 from ...mujoco.models import LoadedModel, era_of, load
-from ...mujoco.xml import Edit, Element, apply_edits, compile_edited, scan, with_attributes, without_attribute
+from ...mujoco.xml import Edit, Element, apply_edits, compile_edited, scan, with_attributes
 from ...physics.actuator import Actuator
 from ..result import Export, Request, number
 from ..write import write_target
 from .dcmotor_target import actuator_arrays, attributes
-from .edited_model import EditedModel
-from .holding import creep_words, searching, spring_edits, spring_findings, spring_rests, springs_of
+from .edited_model import EditedModel, with_states, without_delays
+from .holding import creep_words, searching, spring_edits, spring_findings, springs_of
 
 JOINT = (*OF_JOINT, "solreffriction", "solimpfriction")
 """Attributes of a joint that belong to its actuator."""
@@ -49,6 +51,11 @@ NO_LIMIT = 1e9
 limit of its own."""
 INERT = {"gaintype": "fixed", "gainprm": "0", "biastype": "none", "dyntype": "none"}
 """A `<general>` in the place of an actuator that does nothing any more; its element of ctrl stays."""
+FREE = {
+    **dict.fromkeys(("ref", "springref", "stiffness", "damping", "armature", "frictionloss", "margin"), "0"),
+    "actuatorfrclimited": "false",
+}
+"""What the joint of a play says against default classes: between its stops it is free."""
 IN_TREE = ("body", "worldbody", "frame", "replicate")
 """Elements that joints stand in."""
 
@@ -132,6 +139,7 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
         )
     found = [f for edit in chosen for f in (*edit.export.findings, *_scale_findings(edit))]
     found += spring_findings({edit.old.joint: edit.export for edit in chosen})
+    found += _play_findings(_loose(chosen))
     found += [
         *drive_findings(edit.drive for edit in chosen),
         *check_moves(rows, model.loaded.model.opt.timestep),
@@ -148,6 +156,21 @@ def into(model: UserModel, chosen: Sequence[ActuatorEdit], *, drive: bool = True
         main=model.path,
         loads=new is not None,
     )
+
+
+def _loose(chosen: Sequence[ActuatorEdit]) -> list[str]:
+    """Joints behind which there is one for play from now on."""
+    return [edit.old.joint for edit in chosen if edit.export.has_play_joint]
+
+
+def _play_findings(joints: Sequence[str]) -> Iterator[Finding]:
+    """What joints with play mean from now on."""
+    if joints:
+        text = (
+            f"{', '.join(joints)}: stands before the play of its gears, and what it moves is at the sum of it"
+            f" and {play_joint('NAME')}, behind it in qpos and qvel."
+        )
+        yield finding("play_joint", text, "add both where the link's position is meant", joints=len(joints))
 
 
 def _scale_findings(one: ActuatorEdit) -> Iterator[Finding]:
@@ -221,7 +244,7 @@ def edit_model(
         drive_joint(read_joint(model.loaded, joint), wanted[pattern], (unknown or {}).get(pattern, ()))
         for joint, pattern in choice.deciding.items()
     ]
-    drives, unheld = _without_delays(model.loaded.model, drives)
+    drives, unheld = without_delays(model.loaded.model, drives)
     engine = engine_of(model.loaded.model)
     how = {"timestep": engine.timestep, "integrator": engine.integrator, "joint": "joint"}
     exports = JointExports(module, request._replace(**how), replay, own or {})
@@ -267,31 +290,8 @@ class JointExports:
         return replay_export(export, how.logs or None) if self.replay else export
 
 
-def _without_delays(model: Any, drives: Sequence[JointDrive]) -> tuple[list[JointDrive], list[Finding]]:
-    """Drives without the delay of their commands where the model has keyframes with commands: at a reset
-    MuJoCo fills the line of a delayed actuator with zeros, which would throw the joint."""
-    late = [drive for drive in drives if drive.actuator.drive.delay]
-    if not late or not np.any(model.key_ctrl):
-        return list(drives), []
-    longest = max(drive.actuator.drive.delay or 0.0 for drive in late)
-    text = (
-        f"the delay of commands (up to {1e3 * longest:.3g} ms) is left out: the model has keyframes with"
-        f" commands, and after a reset to one MuJoCo's delayed actuators see 0 first, which throws the joint."
-    )
-    remedy = "send commands that much later; or be.attach, which carries the delay through resets"
-    rows = [_without_delay(drive) if drive in late else drive for drive in drives]
-    return rows, [Finding(code="delay_left_out", text=text, remedy=remedy, numbers={"delay": longest})]
-
-
-def _without_delay(drive: JointDrive) -> JointDrive:
-    actuator = drive.actuator
-    return drive._replace(actuator=replace(actuator, drive=replace(actuator.drive, delay=None)))
-
-
 def _edits(model: UserModel, actuator_edit: ActuatorEdit) -> tuple[list[Edit], list[str]]:
     export, old, name = actuator_edit.export, actuator_edit.old, actuator_edit.old.joint
-    if export.has_play_joint:
-        raise InvalidValue("an extra joint for backlash cannot be put into a model; export without backlash")
     given = model.actuator(old.actuator, name)
     mine, wanted = _of_export(export)
     follows = old.follows or actuator_edit.drive.actuator.drive.followed or ""
@@ -304,9 +304,33 @@ def _edits(model: UserModel, actuator_edit: ActuatorEdit) -> tuple[list[Edit], l
         changes = [f"actuator of {name}: new <{mine.tag}>"]
         edits = [insert_element(model.elements, element, model.path)]
     edit, said = _joint_edit(model, actuator_edit, wanted)
-    made = springs_of(export.carried.friction)
-    springs, held = spring_edits(model, actuator_edit.drive, made, escape_attribute(name))
-    return [*edits, edit, *springs], [*changes, *said, *held]
+    springs, held = spring_edits(model, actuator_edit.drive, _tendons_of(export, escape_attribute(name)))
+    play, loose = _play_edits(model, actuator_edit)
+    return [*edits, edit, *play, *springs], [*changes, *said, *loose, *held]
+
+
+def _play_edits(model: UserModel, edit: ActuatorEdit) -> tuple[list[Edit], list[str]]:
+    """A joint of the same body for the play of the gears, right behind the one that is driven; one that is
+    there already is replaced."""
+    export, old = edit.export, edit.old
+    if not export.has_play_joint:
+        return [], []
+    name, there = play_joint(old.joint), model.joint(old.joint)
+    stops = {k: v for k, v in _joint_of(export, play_joint(export.joint)).items() if k.startswith("sol")}
+    angles = [
+        e.attributes["angle"] for e in model.elements if e.tag == "compiler" and "angle" in e.attributes
+    ]
+    play = export.actuator.gearbox.backlash or 0.0
+    half = number(0.5 * play if old.slides or angles[-1:] == ["radian"] else math.degrees(0.5 * play))
+    like = {k: v for k, v in there.attributes.items() if k in ("class", "group", "type", "axis", "pos")}
+    words = {"name": name, **like, "limited": "true", "range": f"-{half} {half}", **FREE, **stops}
+    text = f"<joint {attributes({k: escape_attribute(v) for k, v in words.items()})}/>".encode()
+    before = named_joints(model.elements).get(name)
+    if before is not None:
+        return [Edit(before, before.start, before.end, text)], [f"joint {name}: the play of the gears, anew"]
+    unit = "mm" if old.slides else "mrad"
+    said = f"joint {name}: new, the play of the gears behind {old.joint}, {1e3 * play:.3g} {unit}"
+    return [Edit(there, there.end, there.end, text)], [said]
 
 
 def host_edits(
@@ -434,13 +458,26 @@ def escape_attribute(value: str) -> str:
 
 def _of_export(export: Export) -> tuple[Element, dict[str, str]]:
     """The actuator's element and the joint's attributes in the export's own file."""
+    element = next(e for e in _elements_of(export) if e.parent == "actuator")
+    return element, {k: v for k, v in _joint_of(export, export.joint).items() if k in JOINT}
+
+
+def _tendons_of(export: Export, joint: str) -> str:
+    """The section of the export's own file that holds its joint, for another; "" where it has none."""
+    section = re.search(r"<tendon>.*</tendon>", export.text, re.DOTALL)
+    return re.sub(f' joint="{re.escape(export.joint)}', f' joint="{joint}', section[0]) if section else ""
+
+
+def _elements_of(export: Export) -> list[Element]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "export.xml"
         place.write_text(export.text, encoding="utf-8")
-        elements = scan(place)
-    element = next(e for e in elements if e.parent == "actuator")
-    joint = next(e for e in elements if e.tag == "joint" and e.attributes.get("name") == export.joint)
-    return element, {k: v for k, v in joint.attributes.items() if k in JOINT}
+        return scan(place)
+
+
+def _joint_of(export: Export, name: str) -> dict[str, str]:
+    """Attributes of a joint in the export's own file."""
+    return named_joints(_elements_of(export))[name].attributes
 
 
 def insert_element(elements: list[Element], element: bytes, path: Path) -> Edit:
@@ -490,7 +527,9 @@ def _verify_edit(
         return apply_edits(edits), None, f"not compiled: {reads}"
     _all_of_one_era(model, chosen)
     drives = [edit.drive for edit in chosen]
-    files, new = with_states(model, edits, drives, lambda files: compile_edited(mujoco, model.path, files))
+    files, new = with_states(
+        model, edits, drives, lambda files: compile_edited(mujoco, model.path, files), _loose(chosen)
+    )
     mistakes = [name for edit in chosen for name in _differences(new, edit)]
     springs = sum(len(springs_of(edit.export.carried.friction)) for edit in chosen)
     if springs and springs > np.sum(new.tendon_springyield > 0):
@@ -508,76 +547,6 @@ def _verify_edit(
     return files, new, verified
 
 
-def with_states(
-    model: UserModel,
-    edits: Sequence[Edit],
-    drives: Sequence[JointDrive],
-    compiled: Callable[[dict[Path, bytes]], Any],
-) -> tuple[dict[Path, bytes], Any]:
-    """Edits made, and the keyframes fitted to them: activations belong to the actuators that are there now,
-    a slewed position begins where its joint stands, and a new one is asked to stay there.
-
-    Args:
-        model: as it was.
-        edits: of its files.
-        drives: what drives its joints now.
-        compiled: makes a model of the edited files.
-
-    Returns:
-        The edited files, and the model compiled.
-    """
-    old = model.loaded.model
-    replaced = {i for drive in drives for i in (drive.before.actuator, *drive.before.others)}
-    added = [drive.joint for drive in drives if drive.holds_anew]
-    keys = [e for e in model.elements if e.tag == "key" and e.parent == "keyframe"]
-    files = apply_edits([*edits, *(_keyframe_edit(e, {}) for e in keys)])
-    new = compiled(files)
-    if len(keys) != new.nkey or not (new.na or added or getattr(new, "nplastic", 0)):
-        return files, new
-    mine = []
-    for k, e in enumerate(keys):
-        rows = {"act": _activations(old, new, k, replaced), "ctrl": _commands(new, k, added)}
-        mine.append(_keyframe_edit(e, _row_words({**rows, "plastic": spring_rests(new, k)})))
-    files = apply_edits([*edits, *mine])
-    return files, compiled(files)
-
-
-def _row_words(rows: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Rows of numbers as XML attributes; what is 0 is not there."""
-    return {name: " ".join(map(number, row)) for name, row in rows.items() if row.any()}
-
-
-def _keyframe_edit(key: Element, words: dict[str, str]) -> Edit:
-    """A keyframe with these attributes; its activations were those of the old actuators."""
-    tag = key.file.read_bytes()[key.start : key.opened]
-    for name in ("act", "plastic"):
-        tag = without_attribute(tag, name)
-    return Edit(key, key.start, key.opened, with_attributes(tag, words))
-
-
-def _activations(old: Any, new: Any, k: int, replaced: Collection[int | None]) -> np.ndarray:
-    """Of keyframe k in the edited model."""
-    act = np.zeros(new.na)
-    for i in range(len(old.actuator_gaintype)):
-        at, n = int(old.actuator_actadr[i]), int(old.actuator_actnum[i])
-        if i not in replaced and n:
-            to = int(new.actuator_actadr[i])
-            act[to : to + n] = old.key_act[k, at : at + n]
-    for place, setpoint in setpoints(new, new.key_qpos[k]).items():
-        act[place] = setpoint
-    return act
-
-
-def _commands(new: Any, k: int, added: Sequence[str]) -> np.ndarray:
-    """Of keyframe k, in which joints that had no actuator are asked to stay; none where all had one."""
-    if not added:
-        return np.zeros(0)
-    at_joint, ctrl = {at.name: i for i, at in driven_joints(new).items()}, new.key_ctrl[k].copy()
-    for joint in added:
-        ctrl[ctrl_place(new, at_joint[joint])] = new.key_qpos[k, new.joint(joint).qposadr[0]]
-    return ctrl
-
-
 OF_LIMIT = ("actuator_forcelimited", "actuator_forcerange")
 
 
@@ -590,9 +559,28 @@ def _differences(new: Any, edit: ActuatorEdit) -> list[str]:
     if new.actuator_forcelimited[now.actuator] and new.actuator_forcerange[now.actuator, 1] >= NO_LIMIT:
         pairs = {n: pair for n, pair in pairs.items() if n not in OF_LIMIT}
     mistakes = [n for n, (a, b) in pairs.items() if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]
-    mine = int(alone.joint(edit.export.joint).dofadr[0])
+    mine = read_joint(LoadedModel(alone, installed_era()), edit.export.joint)
     for n in JOINT[:3]:
-        asked = getattr(edit.old, n) if n in stays else float(getattr(alone, f"dof_{n}")[mine])
+        asked = getattr(edit.old if n in stays else mine, n)
         mistakes += [] if np.isclose(getattr(now, n), asked) else [f"dof_{n} of {edit.old.joint}"]
+    if edit.export.has_play_joint:
+        mistakes += _play_differences(new, alone, edit)
     kept = edit.old.actuator is None or now.ctrlrange == edit.old.ctrlrange
     return mistakes if kept else [*mistakes, f"ctrlrange of {edit.old.joint}"]
+
+
+OF_STOPS = ("range", "limited", "solref", "solimp", "margin", "stiffness")
+
+
+def _play_differences(new: Any, alone: Any, edit: ActuatorEdit) -> list[str]:
+    """What is not the export's of a joint for play, or not as the joint before it."""
+    name = play_joint(edit.old.joint)
+    j, mine, before = (
+        new.joint(name).id,
+        alone.joint(play_joint(edit.export.joint)).id,
+        new.joint(edit.old.joint).id,
+    )
+    pairs = [(f"jnt_{n}", getattr(new, f"jnt_{n}")[j], getattr(alone, f"jnt_{n}")[mine]) for n in OF_STOPS]
+    pairs += [(n, getattr(new, n)[j], getattr(new, n)[before]) for n in ("jnt_axis", "jnt_pos", "jnt_bodyid")]
+    pairs += [(f"dof_{n}", getattr(new, f"dof_{n}")[new.jnt_dofadr[j]], 0.0) for n in OF_JOINT]
+    return [f"{n} of {name}" for n, a, b in pairs if not np.allclose(a, b, rtol=1e-9, atol=1e-15)]

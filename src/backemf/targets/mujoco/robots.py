@@ -20,7 +20,7 @@ from ...findings import Finding
 from ...logs.coupling import joints_of_motors
 from ...logs.log import Log
 from ...logs.robot import Ground, Robot
-from ...mujoco.arrays import installed_era, load_mujoco, rest_springs, without_log
+from ...mujoco.arrays import installed_era, load_mujoco, play_joint, rest_springs, without_log
 from ...mujoco.joint_interface import ModelJoint, read_joint
 from ...mujoco.models import LoadedModel
 from ...mujoco.robot.robot_motion import (
@@ -445,6 +445,9 @@ def drive_robot(
     data, t = mujoco.MjData(model), motion.time
     ids = [model.joint(name).id for name in robot.names]
     at_q, at_v = model.jnt_qposadr[ids], model.jnt_dofadr[ids]
+    known = {model.joint(j).name: j for j in range(model.njnt)}
+    loose = [j for j, name in enumerate(robot.names) if play_joint(name) in known]
+    gaps = model.jnt_qposadr[[known[play_joint(robot.names[j])] for j in loose]].astype(int)
     led = [j for j in range(len(ids)) if j not in {ctrl_input.joint for ctrl_input in sent}]
     longest, found = float(model.opt.timestep), np.full(motion.position.shape, np.nan)
     again = {*restarts_every(t, stretch)}
@@ -453,8 +456,10 @@ def drive_robot(
     _fill_delays(model, data, sent, motion)
     for k in range(len(t)):
         found[k] = data.qpos[at_q]
+        found[k, loose] += data.qpos[gaps]
         if k in again:
             data.qpos[at_q], data.qvel[at_v], data.act[:] = motion.position[k], motion.velocity[k], 0.0
+            data.qpos[gaps] = 0.0
             rest_springs(model, data)
         if k == len(t) - 1 or not np.isfinite(found[k]).all():
             break

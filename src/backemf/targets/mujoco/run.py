@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import InvalidValue, NotAvailable, UnknownName
-from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco, rest_springs
+from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco, play_joint, rest_springs
 from ...mujoco.dcmotor import DcMotor, DcMotorJoint, Engine, initial_state, release, rules
 from ...mujoco.step import step
 from ..reference_motions import SimulationCase
@@ -143,7 +143,7 @@ def place_on_bench(spec: Any, joint: str, case: SimulationCase) -> BenchModel:
         raise InvalidValue(
             f"MuJoCo {mujoco.__version__} does not compile the file: {' '.join(str(error).split())}"
         ) from None
-    names = [name for name in (joint, f"{joint}_backlash") if spec.joint(name) is not None]
+    names = [name for name in (joint, play_joint(joint)) if spec.joint(name) is not None]
     return BenchModel(model, tuple(int(model.joint(name).dofadr[0]) for name in names))
 
 
@@ -183,18 +183,15 @@ def copy_number(to: Any, source: Any, field: str) -> None:
 
 
 def yielding(spec: Any, joint: str) -> list[Any]:
-    """Tendons of one joint that yield: what holds it in place of friction."""
-    return [
-        tendon
-        for tendon in spec.tendons
-        if getattr(tendon, "springyield", 0.0) > 0
-        and len(tendon.path) == 1
-        and tendon.path[0].target.name == joint
-    ]
+    """Tendons that hold one joint, or it with its play: what yields, and friction."""
+    both = [joint, play_joint(joint)]
+    ways = [(tendon, [wrap.target.name for wrap in tendon.path]) for tendon in spec.tendons]
+    yields = [one for one in ways if getattr(one[0], "springyield", 0.0) > 0 or one[1] == both]
+    return [tendon for tendon, names in yields if names in (both[:1], both)]
 
 
 def copy_springs(source: Any, joint: str, to: Any, name: str) -> None:
-    """The springs that yield of a joint, in place of those that another has.
+    """What holds a joint in place of its friction, in place of what another has so.
 
     Args:
         source: an MjSpec.
@@ -205,7 +202,11 @@ def copy_springs(source: Any, joint: str, to: Any, name: str) -> None:
     for old in yielding(to, name):
         to.delete(old)
     for tendon in yielding(source, joint):
-        mine = to.add_tendon(springyield=tendon.springyield, limited=tendon.limited)
+        mine = to.add_tendon(frictionloss=tendon.frictionloss, limited=tendon.limited)
+        if hasattr(tendon, "springyield"):
+            mine.springyield = tendon.springyield
+        for field in ("solref_friction", "solimp_friction"):
+            getattr(mine, field)[:] = getattr(tendon, field)
         copy_number(mine, tendon, "stiffness")
         mine.wrap_joint(name, 1.0)
 

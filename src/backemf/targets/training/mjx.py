@@ -16,8 +16,8 @@ from ...mujoco.models import mjx_findings
 from ...mujoco.xml import Edit, Element, compile_edited, with_attributes
 from ...physics.actuator import Actuator
 from ..mujoco.dcmotor_target import attributes
-from ..mujoco.edited_model import EditedModel
-from ..mujoco.into import KEPT, UserModel, escape_attribute, host_edits, model_of, with_states
+from ..mujoco.edited_model import EditedModel, with_states
+from ..mujoco.into import KEPT, UserModel, escape_attribute, host_edits, model_of
 from ..result import Export, Request, number
 from ..template import fill
 from .training_numbers import TrainingFile, band_row

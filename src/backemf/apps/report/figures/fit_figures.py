@@ -134,12 +134,12 @@ def correlations(fit: Fit) -> Figure | None:
 def ladder_bars(rungs: Sequence[LadderRung], unit: str) -> Figure | None:
     """Held-out error of every rung in mrad or mm, the chosen one in another colour; None where none was
     judged."""
-    judged = [r for r in rungs if r.held_out_mae is not None]
+    judged = [r for r in rungs if r.held_out is not None]
     if not judged:
         return None
     bars = Bars(
         names=[r.friction for r in judged],
-        values=[1e3 * (r.held_out_mae or 0.0) for r in judged],
+        values=[1e3 * (r.held_out or 0.0) for r in judged],
         colors=[2 if r.chosen else 0 for r in judged],
         errors=[1e3 * r.standard_error for r in judged],
     )

@@ -199,7 +199,7 @@ const judged = (answer) => (answer.verdict ? h("p", {class: `verdict ${LEVELS[an
 function servoFit(answer, job) {
   return [judged(answer),
     answer.mended?.length ? h("ul", {}, answer.mended.map((m) => h("li", {}, m))) : null,
-    answer.ladder ? [h("h3", {}, "Every friction"), table([{title: "friction", of: (r) => r.friction}, {title: "numbers", number: true, of: (r) => r.n_parameters ?? ""}, {title: "off by [mrad]", number: true, of: (r) => (r.held_out_mae === null ? "" : number(1e3 * r.held_out_mae, 3))}, {title: "", of: (r) => (r.chosen ? "chosen" : r.reason ?? "")}],
+    answer.ladder ? [h("h3", {}, "Every friction"), table([{title: "friction", of: (r) => r.friction}, {title: "numbers", number: true, of: (r) => r.n_parameters ?? ""}, {title: "off by [mrad]", number: true, of: (r) => ((x) => (x == null ? "" : number(1e3 * x, 3)))(r.held_out_rms ?? r.held_out_mae)}, {title: "", of: (r) => (r.chosen ? "chosen" : r.reason ?? "")}],
       answer.ladder.map((r) => ({...r, class: r.chosen ? "chosen" : null})), "Frictions that were tried")] : null,
     table(PARAMETERS, Object.values(answer.parameters), "What was fitted"), seen(job), findings(answer.findings)];
 }
