@@ -78,7 +78,9 @@ def main(words: Sequence[str] | None = None) -> None:
         return
     share = weak_points(given.seeds)
     if given.numbers:
-        record("python benchmarks/characterize.py", {"frc.share_of_regression": f"1/{int(1 / share)}"})
+        record(
+            "python benchmarks/characterize.py --numbers", {"frc.share_of_regression": f"1/{int(1 / share)}"}
+        )
     speed()
     coverage(given.coverage)
 
