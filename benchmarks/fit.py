@@ -41,8 +41,7 @@ def measure(name: str, given: argparse.Namespace) -> list[dict] | str:
             return "takes long; ask for it with --coverage SEEDS (200 in the docs)"
         return fit_simulated.coverage(given.coverage)
     if name == "mujoco_sysid":
-        found = fit_simulated.against_mujoco_sysid()
-        return found if isinstance(found, str) else [found]
+        return fit_simulated.against_mujoco_sysid()
     folder, function = RECORDED[name]
     if not (given.data / folder).is_dir():
         return f"no recordings in {given.data / folder}"
