@@ -1,6 +1,7 @@
-"""One step of MuJoCo's `dcmotor` beside our copy of it, in every pair of settings, from its first version on.
+"""One step of MuJoCo's `dcmotor` beside our copy of it, from its first version on, in every combination.
 
-python benchmarks/steps.py [--numbers]    each version in an environment of its own, two minutes of CPU
+python benchmarks/steps.py [--numbers]    each version in an environment of its own, half an hour of CPU
+python benchmarks/steps.py --pairwise     every pair of settings only, two minutes; a sample, not stated
 python benchmarks/steps.py --quick        a few cases, by the version that is installed
 """
 
@@ -37,6 +38,7 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "conformance")
     parser.add_argument("--numbers", action="store_true", help="write docs/numbers.json")
+    parser.add_argument("--pairwise", action="store_true", help="every pair of settings only")
     parser.add_argument("--quick", action="store_true", help="a small part, to see that it runs")
     given = parser.parse_args(words)
     if given.quick:
@@ -45,14 +47,14 @@ def main(words: Sequence[str] | None = None) -> None:
     given.build.mkdir(parents=True, exist_ok=True)
     worst = 0.0
     for version in VERSIONS:
-        found = compared(version, given.build, pairwise=True)["integrators"]
+        found = compared(version, given.build, given.pairwise)["integrators"]
         here, cases = (
             max(one["one_step"] for one in found.values()),
             sum(one["cases"] for one in found.values()),
         )
         print(f"MuJoCo {version}: {here:.1e} of the state at most, {cases} cases", flush=True)
         worst = max(worst, here)
-    if given.numbers:
+    if given.numbers and not given.pairwise:
         record("python benchmarks/steps.py --numbers", {"mujoco.step": f"{worst:.0e}".replace("e-0", "e-")})
 
 
