@@ -25,7 +25,7 @@ SEED = 20260
 DRAWN = int(os.environ.get("BACKEMF_SEED", str(SEED + 1)))
 """Seed of the many files."""
 SECONDS, MEMORY = 5.0, 500 << 20
-"""Time, CPU time and memory of a file, the interpreter and its libraries included; those take 200 MB of it."""
+"""Time, CPU time and memory of a file, the interpreter and its libraries included: 200 MB of it."""
 FEW, MANY = 40, 500
 
 posix = pytest.mark.skipif(sys.platform != "linux", reason="needs pipes, devices and copies of a process")
