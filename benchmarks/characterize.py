@@ -54,7 +54,7 @@ def speed(mechanisms: Sequence[str] = ("simple", "elevator", "arm")) -> None:
 
 
 def coverage(seeds: int) -> None:
-    for mechanism in MECHANISMS:
+    for mechanism in MECHANISMS if seeds else ():
         results = [trial(mechanism, 1000 + seed) for seed in range(seeds)]
         n = sum(n for _, n in results)
         print(
