@@ -54,7 +54,7 @@ def speed(mechanisms: Sequence[str] = ("simple", "elevator", "arm")) -> None:
 
 
 def coverage(seeds: int) -> None:
-    for mechanism in MECHANISMS:
+    for mechanism in MECHANISMS if seeds else ():
         results = [trial(mechanism, 1000 + seed) for seed in range(seeds)]
         n = sum(n for _, n in results)
         print(
@@ -78,7 +78,9 @@ def main(words: Sequence[str] | None = None) -> None:
         return
     share = weak_points(given.seeds)
     if given.numbers:
-        record("python benchmarks/characterize.py", {"frc.share_of_regression": f"1/{int(1 / share)}"})
+        record(
+            "python benchmarks/characterize.py --numbers", {"frc.share_of_regression": f"1/{int(1 / share)}"}
+        )
     speed()
     coverage(given.coverage)
 

@@ -41,8 +41,7 @@ def measure(name: str, given: argparse.Namespace) -> list[dict] | str:
             return "takes long; ask for it with --coverage SEEDS (200 in the docs)"
         return fit_simulated.coverage(given.coverage)
     if name == "mujoco_sysid":
-        found = fit_simulated.against_mujoco_sysid()
-        return found if isinstance(found, str) else [found]
+        return fit_simulated.against_mujoco_sysid()
     folder, function = RECORDED[name]
     if not (given.data / folder).is_dir():
         return f"no recordings in {given.data / folder}"
@@ -64,15 +63,10 @@ NUMBERS: dict[str, Callable[[list[dict]], dict[str, str]]] = {
         "coverage.most": f"{100 * max(row['if_right'] for row in rows):.0f}",
     },
     "sts3032": lambda rows: {
-        key: f"{row[column]:.{digits}f}"
+        f"sts3032.{name}": f"{row['held_out_mrad']:.0f}"
         for name, held in (("gain", "gain 8"), ("length", "length 0.07"), ("both", "both"))
         for row in rows
         if row.get("held_out") == held and row["friction"] == "m6"
-        for key, column, digits in (
-            (f"sts3032.{name}", "held_out_mrad", 0),
-            (f"sts3032.published_{name}", "published_by_its_own_loop_mrad", 1),
-        )
-        if column in row
     },
 }
 """What pages say of rows, by name; errors in mrad."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -130,11 +131,11 @@ def coverage(seeds: int) -> list[dict]:
 
 PENDULUM = """
 <mujoco>
-  <option timestep="0.001" integrator="implicitfast"/>
+  <option timestep="{step}" integrator="implicitfast"/>
   <worldbody>
     <body>
       <joint name="hinge" axis="0 1 0" stiffness="0.4" damping="0.02" frictionloss="0.03" armature="0.004"
-             solreffriction="0.002 1" solimpfriction="0.9999 0.9999 0.001 0.5 2"/>
+             solreffriction="{yields} 1" solimpfriction="0.9999 0.9999 0.001 0.5 2"/>
       <geom type="sphere" size="0.01" pos="0 0 -0.15" mass="0.3"/>
     </body>
   </worldbody>
@@ -145,33 +146,44 @@ PENDULUM = """
 TRUE = {"stiffness": 0.4, "damping": 0.02, "frictionloss": 0.03, "armature": 0.004}
 
 
-def against_mujoco_sysid() -> dict | str:
-    """The same pendulum, made by MuJoCo, identified by mujoco.sysid and by backemf in one run; or why not."""
-    try:
-        import mujoco
-    except ImportError as error:
-        return f"MuJoCo is not installed ({error})"
-    try:
-        from mujoco import rollout, sysid
+STEP, FINE, SAMPLED = 1e-3, 2.5e-5, 5e-3
+"""The step of MuJoCo's fit, one so fine that a motion is that of the equations, and of recordings [s]."""
+PATHS = ("drive.newton_metres_per_radian", "friction.viscous", "friction.coulomb", "motor.rotor_inertia")
+"""Where our model has what `TRUE` names."""
 
-        optimize = sysid.optimize
-    except (ImportError, AttributeError) as error:
-        return f"mujoco.sysid of MuJoCo {mujoco.__version__} cannot be used here: {error}"
-    spec = mujoco.MjSpec.from_string(PENDULUM)
+
+def pendulum_of(step: float) -> Any:
+    """The pendulum as MuJoCo steps it, with friction as hard as the step allows [s]."""
+    import mujoco
+
+    return mujoco.MjSpec.from_string(PENDULUM.format(step=step, yields=2 * step))
+
+
+def pendulum_recorded(step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(times [s], torques that were held from each on [N m], positions with noise [rad]) at this step [s]."""
+    import mujoco
+
+    model = pendulum_of(step).compile()
+    data, every = mujoco.MjData(model), round(SAMPLED / step)
+    times = np.arange(2000) * SAMPLED
+    held = 0.5 * np.sin(2 * np.pi * 0.7 * times) + 0.3 * np.sign(np.sin(2 * np.pi * 0.23 * times))
+    q = []
+    for torque in held:
+        q.append(data.qpos[0])
+        data.ctrl[0] = torque
+        mujoco.mj_step(model, data, every)
+    return times, held, np.array(q) + 2e-4 * np.random.default_rng(0).standard_normal(len(q))
+
+
+def found_by_mujoco(times: np.ndarray, held: np.ndarray, seen: np.ndarray) -> dict[str, float]:
+    """What `mujoco.sysid` finds, from twice the truth."""
+    import mujoco
+    from mujoco import sysid
+
+    spec, every = pendulum_of(STEP), round(SAMPLED / STEP)
     model = spec.compile()
     data = mujoco.MjData(model)
-    h, every = model.opt.timestep, 5
-    t = np.arange(int(10.0 / h)) * h
-    held = np.repeat(
-        0.5 * np.sin(2 * np.pi * 0.7 * t[::every]) + 0.3 * np.sign(np.sin(2 * np.pi * 0.23 * t[::every])),
-        every,
-    )
     start = sysid.create_initial_state(model, data.qpos, data.qvel, data.act)
-    state, _ = rollout.rollout(model, data, start, held[:, None])
-    q = np.concatenate([[0.0], state[0, :, 1]])[:-1][::every]
-    seen = q + 2e-4 * np.random.default_rng(0).standard_normal(len(q))
-    times = t[::every]
-
     params = sysid.ParameterDict()
     for name, value in TRUE.items():
 
@@ -186,48 +198,55 @@ def against_mujoco_sysid() -> dict | str:
             sysid.Parameter(name, nominal=value, min_value=value / 10, max_value=value * 10, modifier=change)
         )
         params[name].value[:] = 2.0 * value
-    shifted = sysid.TimeSeries.from_names(times[1:], seen[1:, None], model)
-    sequence = sysid.ModelSequences(
-        "pendulum", spec, "log", start, sysid.TimeSeries(t, held[:, None]), shifted
-    )
-    begun = time.process_time()
-    theirs, _ = optimize(
+    control = sysid.TimeSeries(np.arange(every * len(times)) * STEP, np.repeat(held, every)[:, None])
+    # it reads sensors before a step and dates them after it
+    dated = sysid.TimeSeries.from_names(times[1:] + STEP, seen[1:, None], model)
+    sequence = sysid.ModelSequences("pendulum", spec, "log", start, control, dated)
+    found, _ = sysid.optimize(
         initial_params=params,
         residual_fn=sysid.build_residual_fn(models_sequences=[sequence]),
         optimizer="mujoco",
         verbose=False,
     )
-    their_cpu = time.process_time() - begun
+    return {name: float(found[name].value[0]) for name in TRUE}
 
-    inertia = be.bench.Pendulum(mass=0.3, length=0.15, inertia=0.4 * 0.3 * 0.01**2, gravity=9.81)
-    log = be.log(
-        "pendulum",
-        times,
-        position=seen,
-        torque_target=held[::every],
-        position_target=np.zeros(len(times)),
-        bench=inertia,
-    )
+
+def found_by_us(times: np.ndarray, held: np.ndarray, seen: np.ndarray) -> dict[str, float]:
+    """What backemf finds, from twice the truth; the bench is exactly as stated, as in MuJoCo's fit."""
+    bench = be.bench.Pendulum(mass=0.3, length=0.15, inertia=0.4 * 0.3 * 0.01**2, gravity=9.81)
+    told = {"position": seen, "torque_target": held, "position_target": np.zeros(len(times))}
     first = be.Actuator(
         motor=be.motor.Motor(resistance=1.0, torque_constant=1.0, rotor_inertia=0.008),
         friction=be.friction.Coulomb(coulomb=0.06, viscous=0.04),
         drive=be.drive.Impedance(newton_metres_per_radian=0.8),
     )
-    free_paths = [
-        "drive.newton_metres_per_radian",
-        "friction.viscous",
-        "friction.coulomb",
-        "motor.rotor_inertia",
-    ]
-    be.fit(first, [log], free_paths=free_paths, n_starts=1)  # compile
-    begun = time.process_time()
-    ours = be.fit(first, [log], free_paths=free_paths, n_starts=1)
-    our_cpu = time.process_time() - begun
-    found = dict(zip(TRUE, (ours.parameters[p].value for p in free_paths), strict=True))
-    return {
-        "their_cpu_s": their_cpu,
-        "our_cpu_s": our_cpu,
-        "times_less": their_cpu / our_cpu,
-        "their_error": {k: float(theirs[k].value[0] / v - 1) for k, v in TRUE.items()},
-        "our_error": {k: found[k] / v - 1 for k, v in TRUE.items()},
-    }
+    log = be.log("pendulum", times, bench=bench, **told)
+    ours = be.fit(first, [log], free_paths=PATHS, n_starts=1, tolerances=False)
+    return {name: ours.parameters[path].value for name, path in zip(TRUE, PATHS, strict=True)}
+
+
+def against_mujoco_sysid() -> list[dict] | str:
+    """The same pendulum, identified by mujoco.sysid and by backemf in one run; or why not. It is recorded by
+    MuJoCo at the step of its own fit, and at a step so fine that it moves as the equations say."""
+    try:
+        import mujoco
+    except ImportError as error:
+        return f"MuJoCo is not installed ({error})"
+    try:
+        from mujoco import sysid
+
+        _ = sysid.optimize
+    except (ImportError, AttributeError) as error:
+        return f"mujoco.sysid of MuJoCo {mujoco.__version__} cannot be used here: {error}"
+    rows = []
+    for step in (STEP, FINE):
+        recorded = pendulum_recorded(step)
+        found_by_us(*recorded)  # compiles
+        row: dict[str, Any] = {"recorded_at_step_ms": 1e3 * step}
+        for whose, fit in (("their", found_by_mujoco), ("our", found_by_us)):
+            begun = time.process_time()
+            found = fit(*recorded)
+            row[f"{whose}_cpu_s"] = time.process_time() - begun
+            row[f"{whose}_error"] = {name: found[name] / value - 1 for name, value in TRUE.items()}
+        rows.append(row)
+    return rows

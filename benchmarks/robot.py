@@ -32,6 +32,8 @@ COMMAND = "python benchmarks/robot.py ../shared/data --numbers"
 UNSEEN = ["figure_eight", "pick_place", "hold_under_gravity", "random_waypoints", "fast_transitions"]
 HALF = ["friction_gravity", "large_amplitude", "step_response", "hold_under_gravity", "random_waypoints",
         "chirp_sweep"]  # fmt: skip
+FILES = {"dcmotor": "mujoco", "position": "mujoco-classic"}
+"""Targets that are written into the arm's own file."""
 SHIPPED = {"so101": "34.6 (the model as shipped)", "go2": "9.0 (as shipped, in sample)", "z1": "-"}
 SKETCH = {"so101": "9.4; 6.6 in the air", "go2": "6.5 (each joint alone)", "z1": "-"}
 
@@ -120,6 +122,8 @@ def compare(name: str, folder: Path, numbers: bool) -> tuple[str, ...]:
     assert ours is not None
     if numbers:
         record(COMMAND, measured(name, fit, as_shipped, len(logs), len(judged), spent))
+    if name == "so101":
+        files(fit, here / f"{name}.xml", logs, numbers)
     return (
         name,
         f"{1e3 * as_shipped.rms:.1f}",
@@ -130,6 +134,18 @@ def compare(name: str, folder: Path, numbers: bool) -> tuple[str, ...]:
         fit.friction,
         f"{spent:.0f}",
     )
+
+
+def files(fit: be.Fit, model: Path, logs: Sequence[be.Log], numbers: bool) -> None:
+    """The model's file as it was and with the fit in it, driven in MuJoCo as the judged motions say."""
+    found = {}
+    for key, target in FILES.items():
+        made = be.export(fit, target, into=model, logs=logs)
+        found |= {f"so101.file_{key}": made.off_by(), "so101.file_shipped": made.off_by("before")}
+    values = {key: f"{1e3 * error:.1f}" for key, error in found.items()}
+    print(*(f"{key}: {value} mrad RMS" for key, value in values.items()), sep="\n")
+    if numbers:
+        record(COMMAND, values)
 
 
 def halves(folder: Path, numbers: bool) -> None:

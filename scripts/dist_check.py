@@ -1,5 +1,6 @@
 """Wheel and source archive as a stranger gets them: everything in them, and the wheel installed without
-extras into a clean environment, where the README's first Python example and the command run.
+extras into a clean environment, where the README's first Python example and the command run; where uvx or
+pipx is there, the demonstration too, straight from the wheel.
 
 python -m build && python scripts/dist_check.py    what `make dist` does
 python scripts/dist_check.py --tag v1.2.3          only whether a tag, the version, changes and citation agree
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -102,6 +104,28 @@ def installed(wheel: Path, home: Path) -> Path:
     return python
 
 
+RUNNERS = {"uvx": ("--refresh-package", "backemf", "--from"), "pipx": ("run", "--no-cache", "--spec")}
+"""Programs that run a command of a wheel in an environment of their own, and the words before the wheel, by
+which they keep nothing of an older wheel of that name."""
+
+
+def demonstrated(wheel: Path, folder: str) -> bool:
+    """Whether `backemf demo` runs from the wheel by each of `RUNNERS` that this machine has."""
+    went = True
+    for runner, words in RUNNERS.items():
+        program, output = shutil.which(runner), Path(folder, runner)
+        if program is None:
+            print(f"{runner} is not installed: the demonstration was not run by it")
+            continue
+        asked = [program, *words, wheel, "backemf", "demo", "--output", output]
+        ended = subprocess.run(asked, cwd=folder, check=False, capture_output=True, text=True)
+        good = ended.returncode == 0 and (output / "report.html").is_file()
+        how = "runs" if good else f"ends with {ended.returncode}: {ended.stderr.strip()[-2000:]}"
+        print(f"{runner}: the demonstration {how}")
+        went = went and good
+    return went
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -130,9 +154,10 @@ def main() -> int:
         code = subprocess.run([python, "-I", script], cwd=folder, check=False).returncode
         command = python.with_name("backemf.exe" if os.name == "nt" else "backemf")
         code = code or subprocess.run([command, "catalog"], cwd=folder, check=False).returncode
+        shown = bool(code) or demonstrated(wheel, folder)
     ended = "end with an error" if code else "run"
     print(f"{wheel.name}: the README's first example and `backemf catalog` {ended}")
-    return 1 if code else 0
+    return 1 if code or not shown else 0
 
 
 if __name__ == "__main__":

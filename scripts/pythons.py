@@ -3,6 +3,7 @@ part of the tests.
 
 python scripts/pythons.py                 every Python that is found; five to ten minutes each
 python scripts/pythons.py --only 3.13     one of them
+python scripts/pythons.py --quick         only what is loaded when, and the laws of the model; a minute each
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ OF_JAX = ("jax", "jaxlib", "ml_dtypes", "opt_einsum")
 """What moves with JAX, and is not pinned there."""
 TESTS = ("tests/model", "tests/engine", "tests/test_layers.py")
 """The physics, what compiles it, and what is loaded when: where a new Python or JAX would show first."""
+QUICK = ("tests/model/test_laws.py", "tests/engine/test_simulate.py", "tests/test_layers.py")
 SHOWN = ("jax", "numba", "numpy")
 HEADER = ("Python", *SHOWN, "pinned", "result")
 
@@ -116,7 +118,7 @@ def versions(python: Path) -> list[str]:
     return done.stdout.split()
 
 
-def tested(version: str, build: Path) -> Outcome:
+def tested(version: str, build: Path, tests: Sequence[str]) -> Outcome:
     """One Python's row: its versions and how the tests ended."""
     base = interpreter(version)
     if base is None:
@@ -126,7 +128,7 @@ def tested(version: str, build: Path) -> Outcome:
     except subprocess.CalledProcessError as error:
         return Outcome((version, *("-" for _ in SHOWN), "-", f"cannot be installed: {error}"), False)
     done = subprocess.run(
-        [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *TESTS],
+        [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
         cwd=ROOT,
         # What tests compare with is left out here on purpose, and CI would call that a failure; the flags
         # that tests compile with are those of the pinned JAX, and others may not know them.
@@ -151,12 +153,13 @@ def main() -> int:
         "build", type=Path, nargs="?", default=ROOT / "build" / "pythons", help="folder for the environments"
     )
     parser.add_argument("--only", nargs="+", choices=PYTHONS, default=PYTHONS)
+    parser.add_argument("--quick", action="store_true", help="the quickest of the tests")
     asked = parser.parse_args()
     build = asked.build.resolve()
     build.mkdir(parents=True, exist_ok=True)
     outcomes = []
     for version in asked.only:
-        outcomes.append(tested(version, build))
+        outcomes.append(tested(version, build, QUICK if asked.quick else TESTS))
         print(" | ".join(outcomes[-1].row), flush=True)
     print("", markdown(HEADER, [outcome.row for outcome in outcomes]), sep="\n")
     return 0 if all(outcome.good for outcome in outcomes) else 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -29,6 +31,31 @@ def test_all_benchmarks_are_run_by_one_command():
         if "def main(" in path.read_text(encoding="utf-8") and path.stem != "__main__"
     }
     assert alone == {*importlib.import_module("benchmarks.__main__").BENCHMARKS}
+
+
+def test_each_number_of_the_pages_is_written_by_a_benchmark_that_all_are_run_with():
+    """By the command that stands beside it; and what no run has measured since a day is named."""
+    every = importlib.import_module("benchmarks.__main__")
+    known = json.loads((ROOT / "docs" / "numbers.json").read_text(encoding="utf-8"))
+    wrote = {
+        name: re.search(r"python benchmarks/(\w+)\.py( --(?:coverage|line) \d+)?", row["command"])
+        for name, row in known.items()
+    }
+    for name, by in wrote.items():
+        assert by is not None, f"{name}: {known[name]['command']}"
+        assert by[1] in every.NUMBERS, f"{name}: {known[name]['command']}"
+        source = (ROOT / "benchmarks" / f"{by[1]}.py").read_text(encoding="utf-8")
+        assert name.partition(".")[0] in source, f"{by[1]}.py writes no {name}"
+        assert (by[2] or "").strip() in every.NUMBERS[by[1]] or not by[2], name
+    assert len(every.left("9999-12-31")) == len(known)
+    assert not any(row.startswith("sizing.cpu") for row in every.left(known["sizing.cpu"]["measured"]))
+
+
+def test_every_run_of_a_benchmark_writes_its_numbers():
+    every = importlib.import_module("benchmarks.__main__")
+    assert every.lines("fleet", False) == [["--numbers"], ["--line", "1000", "--numbers"]]
+    assert every.lines("emps", False) == [[]]
+    assert every.lines("fleet", True) == [["--quick"]]
 
 
 ELSEWHERE = ("live_report", "days")

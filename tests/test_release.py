@@ -15,7 +15,7 @@ import backemf
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
 
-from dist_check import BUILT_FROM, disagreements, left_out  # noqa: E402  # after the path to scripts is set
+from dist_check import BUILT_FROM, demonstrated, disagreements, left_out  # noqa: E402  # after the path to scripts is set
 
 FILES = ("src/backemf/__init__.py", "CHANGELOG.md", "CITATION.cff")
 
@@ -51,3 +51,20 @@ def test_what_an_archive_lacks_is_named(tmp_path):
 def test_a_tag_of_another_version_is_not_published():
     assert disagreements(f"v{backemf.__version__}") == []
     assert disagreements("v0.0.1") == [f"the tag says v0.0.1; expected v{backemf.__version__}"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program is a shell script")
+@pytest.mark.parametrize(
+    ("writes", "ends", "good"), [("report.html", 0, True), ("report.html", 3, False), ("x", 0, False)]
+)
+def test_a_demonstration_that_fails_is_said(tmp_path, monkeypatch, capsys, writes, ends, good):
+    program = tmp_path / "uvx"
+    program.write_text(
+        f'#!/bin/sh\nfor last; do :; done\n/bin/mkdir "$last";> "$last/{writes}";echo why>&2;exit {ends}\n'
+    )
+    program.chmod(0o755)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert demonstrated(tmp_path / "a.whl", str(folder)) is good
+    assert ("runs" if good else f"ends with {ends}: why") in capsys.readouterr().out
