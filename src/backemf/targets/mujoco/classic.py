@@ -237,6 +237,24 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
     return Filling(fields, hold_lines(frame(*made), settled.carried, request), parts.ctrl, template)
 
 
+def law_holds(law: JointLaw, actuator: Actuator, carried: Actuator, request: Request) -> list[str]:
+    """How still somebody else's law at the joint holds, run as a file of any version of MuJoCo.
+
+    Args:
+        law: of the joint.
+        actuator: whose drive says what is followed.
+        carried: what the law simulates.
+        request: with the time step and the reference load.
+
+    Returns:
+        Lines of a header.
+    """
+    request = request._replace(version="any", gear=None)
+    parts = _parts(actuator, law, request)
+    text = frame(request, actuator, parts.joint, parts.element, reference_inertia(actuator, request))
+    return hold_lines(text, carried, request, how="run as MJCF")
+
+
 class Parts(NamedTuple):
     """What goes into a classic file."""
 

@@ -96,8 +96,7 @@ def dcmotor_holds(carried: Actuator, request: Request) -> list[str]:
     request = request._replace(version=VERSIONS[-1], gear=None)
     made = parts(behind_gear(carried, request), request.version, request.timestep)
     text = frame(request, carried, made.joint, _element(request, made), reference_inertia(carried, request))
-    lines = hold_lines(text, carried, request)
-    return [line.replace("run in this file", f"run as MJCF of MuJoCo {VERSIONS[-1]}") for line in lines]
+    return hold_lines(text, carried, request, how=f"run as MJCF of MuJoCo {VERSIONS[-1]}")
 
 
 def _positions_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> np.ndarray:
