@@ -345,10 +345,13 @@ def mapping(target: str) -> str:
     from backemf.targets.export import module_of
 
     found = module_of(target)
-    rows = [row[:3] for row in found.rows]
-    for version, spec in getattr(found, "versions", {}).items():
-        if spec.template != found.template:
-            rows += [(row.ours, f"{version}: {row.theirs}", row.remarks) for row in spec.rows]
+    rows, known = [row[:3] for row in found.rows], {(row.ours, row.remarks) for row in found.rows}
+    first = {id(spec): version for version, spec in reversed(getattr(found, "versions", {}).items())}
+    for version in reversed(first.values()):
+        spec = found.versions[version]
+        for row in spec.rows:
+            if spec.template != found.template or (row.ours, row.remarks) not in known:
+                rows.append((row.ours, f"{version}: {row.theirs}", row.remarks))
     return markdown(("backemf", target, "remarks"), rows)
 
 

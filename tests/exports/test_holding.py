@@ -15,6 +15,7 @@ import backemf as be
 from backemf.errors import InvalidValue
 from backemf.mujoco.arrays import rest_springs
 from backemf.physics.friction import M4, MaxwellSlip
+from backemf.targets.code.plugin import build_library
 from backemf.targets.export import export
 from backemf.targets.mujoco.dcmotor_target import apply, read
 from backemf.targets.mujoco.holding import creep
@@ -213,6 +214,51 @@ def test_edited_models_and_mjlabs_files_say_their_creep(tmp_path):
     assert creep(made.exports[0].text, "joint", float(ran[2])) == pytest.approx(float(ran[1]), rel=0.1)
     text = export(SERVO, "mjlab", joint="knee", replay=False).text
     assert re.search(r"# Creep: \S+ rad a minute under \S+ N m, run as MJCF of MuJoCo 4\.0\.", text)
+
+
+def test_pd_files_of_mjlab_say_the_creep_of_their_own_numbers():
+    plain, text = (
+        export(be.Actuator.read("ak60-39"), to, joint="knee", replay=False).text
+        for to in ("mujoco-classic", "mjlab")
+    )
+    (inertial,) = re.findall(r"<inertial .*/>", plain)
+    said = re.search(r"# Creep: (\S+) rad a minute under (\S+) N m, run as MJCF\.", text)
+    assert said is not None
+    assert "DcMotorActuatorCfg" in text
+    words = ("stiffness", "damping", "effort_limit", "armature", "frictionloss", "viscous_damping")
+    p = {n: re.search(rf"(?m)^    {n}=([^,]+),", text)[1] for n in words}  # type: ignore[index]
+    solver = re.search(r"in the MJCF: (.*)\.", text)
+    body = f"""<mujoco><option timestep="0.002" integrator="implicitfast"/><worldbody><body>
+      <joint name="knee" axis="0 0 1" armature="{p["armature"]}" damping="{p["viscous_damping"]}"
+        frictionloss="{p["frictionloss"]}" SOLVER/>{inertial}
+      </body></worldbody><actuator><position joint="knee" kp="{p["stiffness"]}" kv="{p["damping"]}"
+      forcerange="-{p["effort_limit"]} {p["effort_limit"]}"/></actuator></mujoco>"""
+    stuck, loose = (creep(body.replace("SOLVER", words), "knee", float(said[2])) for words in (solver[1], ""))
+    assert stuck == pytest.approx(float(said[1]), rel=0.1)
+    assert abs(loose) > 100 * abs(stuck)
+
+
+def test_plugins_and_what_is_attached_say_their_creep(tmp_path):
+    motor = be.motor.Motor(resistance=1.0, torque_constant=0.5, rotor_inertia=0.01)
+    friction = be.friction.Coulomb(coulomb=0.2, viscous=0.5)
+    hangs = be.Actuator(motor=motor, friction=friction, drive=be.drive.Voltage(supply=12.0))
+    slips = replace(hangs, friction=be.friction.Viscous(viscous=0.5))
+    made = export({"knee": hangs, "hip": slips}, "mujoco-plugin", replay=False)
+    assert "Creep of knee: 0 rad a minute under 0.12 N m, run as this plugin." in made.text
+    assert "Creep of hip: nothing holds it" in made.text
+    live = export(hangs, "mujoco-live", joint="knee", replay=False).text
+    assert "# Creep: 0 rad a minute under 0.12 N m, run in this file." in live
+    # the same plugin under more than its friction, beside a bench written by hand
+    library = build_library(made.files)
+    bench = f"""<mujoco><extension><plugin plugin="backemf.knee{library.tag}"/></extension>
+      <option integrator="implicitfast"/><worldbody><body><joint name="b" axis="0 0 1" armature="0.01"/>
+      <inertial pos="0 0 0" mass="1" diaginertia=".1 .1 .1"/></body></worldbody><actuator>
+      <plugin joint="b" plugin="backemf.knee{library.tag}"/></actuator></mujoco>"""
+    assert creep(bench, "b", 0.199) == 0.0
+    assert creep(bench, "b", 0.3) == pytest.approx(60 * 0.1 / (0.5 + 0.5**2 / 1.0), rel=1e-3)
+    (tmp_path / "leg.xml").write_text(LEG)
+    edited: Any = export({"knee": hangs}, "mujoco-plugin", into=tmp_path / "leg.xml", replay=False)
+    assert edited.creep == ("Creep: 0 rad a minute under 0.12 N m, run as this plugin.",)
 
 
 def test_springs_stay_where_the_actuator_knows_no_friction(tmp_path):

@@ -100,7 +100,7 @@ def test_the_written_file_is_what_runs(tmp_path):
     spec.loader.exec_module(module)
     assert one.actuator == module.ACTUATOR
     case = make_case(driven(one.actuator), one.ctrl, STEP, "rotary")
-    motors = module.attach(live.bench("knee", case))
+    motors = module.attach(live.bench("knee", case.timestep, case.inertia, case.motion))
     data = mujoco.MjData(motors.model)
     positions = np.empty(len(case.moments))
     for k, target in enumerate(case.mean_inputs[:, 0]):

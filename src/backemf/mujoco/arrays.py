@@ -33,6 +33,8 @@ SWITCHES = {
     "current": ("dynprm[0], the electrical time constant", "dynprm", 0),
 }
 """What decides over each activation, in the order of `act`."""
+PID_MOST, PID_SLEW = 0, 1
+"""Places in a pid's dynprm: where the sum of errors stops, and how fast the setpoint moves."""
 
 
 def load_mujoco() -> ModuleType:
@@ -192,6 +194,12 @@ def dcmotors(model: Any) -> list[int]:
     return [int(i) for i in np.flatnonzero(model.actuator_gaintype == int(kind))]
 
 
+def pids(model: Any) -> list[int]:
+    """Indices of every pid in a model; MuJoCo has it from 3.12 on."""
+    kind = getattr(load_mujoco().mjtGain, "mjGAIN_PID", None)
+    return [] if kind is None else [int(i) for i in np.flatnonzero(model.actuator_gaintype == int(kind))]
+
+
 def place(model: Any, actuator: int | str) -> Place:
     """Find a dcmotor on a hinge or a slide, by name or index."""
     mujoco = load_mujoco()
@@ -263,7 +271,7 @@ def from_model(model: Any, actuator: int | str) -> DcMotor:
         (float(low), float(high)) if on else None for on, (low, high) in zip(limited, both, strict=True)
     )
     controller = Controller(
-        inputs=_inputs(model, i, mode),
+        inputs=inputs_of(model, i, mode),
         kp=kp,
         ki=max(ki, 0.0),
         kd=kd,
@@ -297,7 +305,17 @@ def drag(model: Any, k: int, owner: str = "actuator") -> dict[str, Any]:
     return {"viscous": linear, "viscous_quadratic": B_2 or None, "viscous_cubic": B_3 or None}
 
 
-def _inputs(model: Any, i: int, mode: float) -> str | tuple[str, ...]:
+def inputs_of(model: Any, i: int, mode: float = 0.0) -> str | tuple[str, ...]:
+    """What the ctrl of a dcmotor or pid asks for.
+
+    Args:
+        model: compiled.
+        i: index of the actuator.
+        mode: which input it is, in era 1.
+
+    Returns:
+        Words of its era.
+    """
     if installed_era() == 1:
         return ERA_1_INPUTS[int(mode)]
     bits = int(model.actuator_ctrlspec[i])
@@ -406,7 +424,7 @@ def write_to(model: Any, actuator: int | str, dcmotor: DcMotor) -> None:
             )
     if era == 2 and int(model.actuator_ctrlspec[i]) != new.ctrlspec:
         raise InvalidValue(
-            f"the inputs would change from {_inputs(model, i, 0.0)!r} to {control.inputs!r}; "
+            f"the inputs would change from {inputs_of(model, i)!r} to {control.inputs!r}; "
             "they are fixed when a model is compiled: change the file and compile it again"
         )
     model.actuator_gainprm[i, :9] = new.gainprm

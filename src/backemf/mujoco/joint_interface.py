@@ -21,7 +21,17 @@ from ..physics.actuator import Actuator
 from ..physics.drive import Drive
 from ..physics.joint_law import JointLaw
 from .actuator_conversion import to_actuator
-from .arrays import ctrl_place, dcmotors, driven_joints, dry_friction, holding_tendons, load_mujoco, plain
+from .arrays import (
+    ctrl_place,
+    dcmotors,
+    driven_joints,
+    dry_friction,
+    holding_tendons,
+    inputs_of,
+    load_mujoco,
+    pids,
+    plain,
+)
 from .dcmotor import in_volts
 from .models import LoadedModel, by_joint
 
@@ -70,7 +80,7 @@ class ModelJoint(NamedTuple):
     damping: float = 0.0
     frictionloss: float = 0.0
     inputs: tuple[str, ...] = ()
-    """Those of a dcmotor of 3.12 and later."""
+    """Those of a pid, or of a dcmotor of 3.12 and later."""
     scale: float = 1.0
     """What a dcmotor's law with gains in volts follows, over gear times ctrl."""
     slides: bool = False
@@ -109,6 +119,7 @@ def read_joint(loaded: LoadedModel, joint: str) -> ModelJoint:
     damper = sum(laws[k].derivative for k in others if k not in motors)
     follows = _target_of(x)
     common["gear"] = _gear_of(model, i, x, follows)
+    common |= {"inputs": inputs_of(model, i)} if i in pids(model) else {}
     return ModelJoint(follows=follows, stiffness=x.stiffness, derivative=x.derivative + damper, **common)
 
 
@@ -154,11 +165,9 @@ FOREIGN = "a muscle, a plugin, a damper, or integrates its command"
 def _foreign(model: Any, i: int) -> bool:
     """Whether an actuator that is no dcmotor has a law that none of our drives has."""
     mujoco = load_mujoco()
-    gains = [
-        int(getattr(mujoco.mjtGain, n)) for n in ("mjGAIN_FIXED", "mjGAIN_PID") if hasattr(mujoco.mjtGain, n)
-    ]
     slow = (int(mujoco.mjtDyn.mjDYN_INTEGRATOR), int(mujoco.mjtDyn.mjDYN_MUSCLE))
-    known = int(model.actuator_gaintype[i]) in gains and int(model.actuator_dyntype[i]) not in slow
+    fixed = int(model.actuator_gaintype[i]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+    known = (fixed or i in pids(model)) and int(model.actuator_dyntype[i]) not in slow
     return not known or int(model.actuator_plugin[i]) >= 0
 
 

@@ -10,7 +10,16 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..findings import Finding
-from .arrays import SWITCHES, dcmotors, driven_joints, installed_era, load_mujoco, rest_springs
+from .arrays import (
+    PID_SLEW,
+    SWITCHES,
+    dcmotors,
+    driven_joints,
+    installed_era,
+    load_mujoco,
+    pids,
+    rest_springs,
+)
 from .joint_interface import ModelJoint, read_joint
 from .models import LoadedModel
 
@@ -167,7 +176,7 @@ def home(model: Any, data: Any) -> None:
 
 
 def setpoints(model: Any, qpos: np.ndarray) -> dict[int, float]:
-    """Activations that hold slewed positions of dcmotors, as they are where the joints stand.
+    """Activations that hold slewed positions of dcmotors and pids, as they are where the joints stand.
 
     Args:
         model: compiled.
@@ -177,12 +186,11 @@ def setpoints(model: Any, qpos: np.ndarray) -> dict[int, float]:
         Place in `act` -> value.
     """
     _, array, k = SWITCHES["setpoint"]
+    places = dict.fromkeys(dcmotors(model), k) | dict.fromkeys(pids(model), PID_SLEW)
     found = {}
-    on = driven_joints(model)
-    for i in dcmotors(model):
-        if i not in on or not getattr(model, f"actuator_{array}")[i, k] > 0:
+    for i, at in driven_joints(model).items():
+        if i not in places or not getattr(model, f"actuator_{array}")[i, places[i]] > 0:
             continue
-        at = on[i]
         one = read_joint(LoadedModel(model, installed_era()), at.name)
         if one.follows == "position_target" and one.actuator == i:
             found[int(model.actuator_actadr[i])] = one.gear * float(qpos[model.jnt_qposadr[at.joint]])

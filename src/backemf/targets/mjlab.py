@@ -23,7 +23,9 @@ from ..mujoco.dcmotor import DcMotor
 from ..physics.actuator import Actuator
 from ..physics.friction import Viscous
 from ..physics.gearbox import Gearbox
+from ..physics.joint_law import JointLaw
 from .isaaclab import candidate
+from .mujoco.classic import law_holds
 from .mujoco.dcmotor_target import attributes, dcmotor_holds, sticking
 from .mujoco.finding import integrator_finding
 from .reduce import LACKED, carry_actuator
@@ -76,6 +78,9 @@ def _check(actuator: Actuator) -> None:
         )
 
 
+THEIRS = {"friction": "frictionloss", "viscous": "viscous_damping"}
+PD_LAW = ("stiffness", "damping", "effort_limit", "armature", *THEIRS)
+"""Numbers of a law in a PD file, and those whose names differ there."""
 OF_JOINT = (drop("friction.viscous_quadratic", ABSENT), drop("friction.viscous_cubic", ABSENT))
 """What mjlab's configuration lacks of a `<dcmotor>` at the joint."""
 
@@ -136,6 +141,9 @@ def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator,
         lines = [f"frictionloss sticks only with solver settings on the joint in the MJCF: {given}."]
     if "mode" in values:
         lines += dcmotor_holds(settled.carried, request)
+    else:
+        named = {name: values[THEIRS.get(name, name)] for name in PD_LAW}
+        lines += law_holds(JointLaw(gain=1.0, **named), actuator, settled.carried, request)
     fields = {"mode": values.pop("mode", "")}
     if fields["mode"]:
         fields |= {name: number(values.pop(name)) for name in ("kt", "resistance")}

@@ -22,7 +22,7 @@ from ..errors import InvalidValue, MissingValue, NotAvailable
 from ..findings import Finding
 from ..logs.log import Log
 from ..mujoco.arrays import dcmotors, without_log
-from ..mujoco.joint_interface import ModelJoint, read_joint
+from ..mujoco.joint_interface import OF_INPUT, ModelJoint, read_joint
 from ..mujoco.models import load, same_era
 from ..physics.actuator import Actuator
 from ..tables import table
@@ -453,5 +453,7 @@ def _ctrl(path: Path, old: ModelJoint, actuator: Actuator, by_motor: bool) -> di
 
     if by_motor:
         return {name: 1.0 / factor for name, factor in read(path, old.actuator).targets.items()}
+    if old.inputs:
+        return {OF_INPUT[word]: 1.0 / old.gear if word == "ff" else old.gear for word in old.inputs}
     moves = old.follows in ("position_target", "velocity_target")
     return {actuator.drive.followed: old.gear if moves else 1.0}

@@ -40,9 +40,9 @@ TARGETS: Registry[Target] = Registry(
         ),
         "mujoco-classic": Target(
             "backemf.targets.mujoco.classic:SPEC",
-            ("any",),
+            ("any", *VERSIONS),
             "any",
-            "MJCF with <position>, <velocity> or <motor>, for any version and MJX",
+            "MJCF with <position>, <velocity> or <motor>, for any version and MJX; from 3.12 on <pid> too",
         ),
         "mjlab": Target(
             "backemf.targets.mjlab:SPEC", ("1.6",), "1.6", "Python with BuiltinDcMotorActuatorCfg"

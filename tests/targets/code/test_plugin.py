@@ -336,6 +336,7 @@ def test_the_makefile_builds_it_and_the_example_uses_it(tmp_path):
 
 def test_what_is_missing_is_said(monkeypatch, tmp_path):
     made = export(SERVO, "mujoco-plugin", joint="elbow", replay=False)
+    monkeypatch.setattr(target, "_loaded", {})  # as in another process
     monkeypatch.setattr(mujoco, "__file__", str(tmp_path / "mujoco" / "__init__.py"))
     with pytest.raises(NotAvailable, match="has no headers or library to build a plugin against"):
         target.build_library(made.files)
@@ -343,6 +344,8 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(NotAvailable, match="there is no C compiler"):
         replay(made)
+    unknown = export(SERVO, "mujoco-plugin", joint="elbow", replay=False).text
+    assert "Creep: not measured: the installed mujoco" in unknown
     with pytest.raises(be.BackemfError, match="expected the C of"):
         target.build_library({"knee.c": "int main(void);"})
 

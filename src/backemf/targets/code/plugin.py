@@ -33,9 +33,10 @@ from ...physics.quantity import quantities
 from ..export import Export, Request, complete, header, number, xml_comment
 from ..mujoco.dcmotor_target import attributes
 from ..mujoco.edited_model import EditedModel, with_states
+from ..mujoco.holding import hold_lines
 from ..mujoco.into import KEPT, UserModel, escape_attribute, host_edits, model_of
 from ..mujoco.run import simulator as mujoco_named
-from ..reference_motions import SimulationCase
+from ..reference_motions import SimulationCase, reference_inertia
 from ..spec import whole_rows
 from ..template import fill
 from . import c_language as cc
@@ -100,13 +101,31 @@ def several(actuators: Mapping[str, Actuator], request: Request) -> Export:
     top = header(request, UNITS, findings=findings)
     written = {one: _kind(part, one, request.timestep) for one, part in actuators.items()}
     source = f"{names[0]}_plugin.c"
+    usage = ["", *_usage(written, source)]
+    bare = {source: _source([*top, *usage], written)}
+    for k, (one, part) in enumerate(actuators.items()):
+        lines = _holds(bare, k, part, written[one].system, request)
+        top += [line.replace(":", f" of {one}:", 1) for line in lines] if len(written) > 1 else lines
     files = {
-        source: _source([*top, "", *_usage(written, source)], written),
+        source: _source([*top, *usage], written),
         "Makefile": fill("plugin.mk", source=source),
         f"{names[0]}_plugin.xml": _example(joint, written[joint].system, top, request),
     }
     same: dict[str, Any] = {"carried": actuator, "numbers": dict(actuator.parameters)}
     return complete(request, actuator, files=files, findings=findings, **same)
+
+
+def _holds(
+    files: Mapping[str, str | bytes], k: int, actuator: Actuator, system: LiveSystem, request: Request
+) -> list[str]:
+    """Lines on how still the k-th plugin holds, run by itself."""
+
+    def compile_bench() -> Any:
+        library, inertia = build_library(files), reference_inertia(actuator, request)
+        words = _armature(system), request.timestep, inertia, actuator.motion
+        return load_mujoco().MjModel.from_xml_string(_on_bench(library, k, *words))
+
+    return hold_lines(compile_bench, actuator, request._replace(joint="bench"), how="run as this plugin")
 
 
 def _source(top: Sequence[str], written: Mapping[str, PluginPart]) -> str:
@@ -265,7 +284,8 @@ def build_library(files: Mapping[str, str | bytes], *more: str) -> BuiltLibrary:
     names = re.findall(r'\{BACKEMF_NAME\("(\w+)"\)', str(text))
     if source is None or not names:
         raise InvalidValue(f"{', '.join(files)}: expected the C of `backemf export --to mujoco-plugin`")
-    tag = "." + hashlib.sha256(json.dumps([text, more]).encode()).hexdigest()[:16]
+    code = str(text).partition("*/")[2]  # what its header says changes nothing
+    tag = "." + hashlib.sha256(json.dumps([code, more]).encode()).hexdigest()[:16]
     if tag in _loaded:
         return _loaded[tag]
     include, library = places(mujoco)
@@ -297,6 +317,22 @@ BENCH = """<mujoco><extension><plugin plugin="{plugin}"/></extension>
 """A joint with the bench's inertia, whose load comes from outside."""
 
 
+def _on_bench(
+    library: BuiltLibrary, k: int, armature: str, h: float, inertia: float, motion: str, **how: str
+) -> str:
+    """A model of a bench for a library's k-th plugin, with its configuration and further actuators."""
+    J = max(inertia, 1e-9)
+    return BENCH.format(
+        plugin=f"backemf.{library.names[k]}{library.tag}",
+        h=h,
+        kind="slide" if motion == "linear" else "hinge",
+        armature=armature,
+        mass=J if motion == "linear" else 1.0,
+        J=J,
+        **{"config": "", "more": "", **how},
+    )
+
+
 def run(
     files: Mapping[str, str], joint: str, case: SimulationCase, adjust: Mapping[str, float] | None = None
 ) -> np.ndarray:
@@ -307,14 +343,14 @@ def run(
     armature = re.search(r' armature="([^"]*)"', text)
     targets = [*case.ctrl]
     extra = [*targets[1:], "disabled"]
-    J, settings = max(case.inertia, 1e-9), {**(adjust or {}), **{one: one for one in extra}}
-    bench = BENCH.format(
-        plugin=f"backemf.{library.names[0]}{library.tag}",
-        h=case.timestep,
-        kind="slide" if case.motion == "linear" else "hinge",
-        armature="0" if armature is None else armature[1],
-        mass=J if case.motion == "linear" else 1.0,
-        J=J,
+    settings = {**(adjust or {}), **{one: one for one in extra}}
+    bench = _on_bench(
+        library,
+        0,
+        "0" if armature is None else armature[1],
+        case.timestep,
+        case.inertia,
+        case.motion,
         config="".join(f'<config key="{key}" value="{value}"/>' for key, value in settings.items()),
         more="".join(f'<general name="{one}" joint="bench" gainprm="0"/>' for one in extra),
     )
@@ -360,7 +396,7 @@ def into_plugin(
         InvalidValue: a joint cannot have its actuator.
     """
     model = model_of(path)
-    engine = engine_of(model.loaded.model)
+    clock = engine_of(model.loaded.model)
     choice = model.choose({pattern: actuator.motion for pattern, actuator in wanted.items()})
     kinds, drives = dict[str, Actuator](), dict[str, JointDrive]()
     for joint, pattern in choice.deciding.items():
@@ -369,9 +405,8 @@ def into_plugin(
         if drive.actuator not in kinds.values():
             kinds[joint] = drive.actuator
         drives[joint] = drive
-    how = {"timestep": engine.timestep, "integrator": engine.integrator}
-    request = request._replace(joint=next(iter(kinds)), **how)
-    export = several(kinds, request)
+    how = {"timestep": clock.timestep, "integrator": clock.integrator, "joint": next(iter(kinds))}
+    export = several(kinds, request._replace(**how))
     if replay:
         from ..replay import replay_export
 
@@ -392,6 +427,7 @@ def into_plugin(
         tuple(changes),
         _verify_model(model, new, len(drives)),
         findings=findings,
+        creep=tuple(re.findall(r"(?m)^\W*(Creep.*)$", export.text)),
         exports=(export,),
         beside={name: text for name, text in export.files.items() if not name.endswith(".xml")},
         main=model.path,

@@ -1,5 +1,5 @@
 """Classic MuJoCo, any version and MJX: `<position>`, `<velocity>` or `<motor>` with the joint's own armature,
-damping and friction.
+damping and friction; for a version from 3.12 on `<pid>`, where that holds more of a drive.
 
     torque at the joint = clip(kp (u - q) - kv w, forcerange) - damping w - frictionloss
 
@@ -9,17 +9,20 @@ Back-EMF acts behind the limited voltage, so it is damping of the joint; a drive
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...errors import InvalidValue
 from ...findings import Finding
-from ...mujoco.arrays import load_mujoco
+from ...mujoco.arrays import PID_MOST, PID_SLEW, load_mujoco
+from ...mujoco.dcmotor import VERSIONS, release
 from ...mujoco.explain.servos import LONG
 from ...physics import steady
 from ...physics.actuator import Actuator
 from ...physics.drive import Drive
 from ...physics.joint_law import JointLaw
 from ..approximate import positions
+from ..reduce import OF_DRIVE
 from ..reference_motions import motions_of, reference_inertia
 from ..result import Export, Request, changed_numbers, number, request_of, xml_comment
 from ..spec import (
@@ -28,6 +31,7 @@ from ..spec import (
     LAW_LOSS,
     LAW_MOTOR,
     LAW_PLAY,
+    NO_INTEGRAL_ROW,
     ONE_INPUT,
     SENSOR_AT_GEAR,
     Filling,
@@ -36,11 +40,138 @@ from ..spec import (
     TargetLaw,
     TargetSpec,
     carry,
+    rows_without,
 )
 from ..write import account, closed_law, fit_law, tune_actuator, tuned_law, weigh_losses
-from .dcmotor_target import attributes, frame, frame_fields, sticking
+from .dcmotor_target import attributes, delay_words, frame, frame_fields, sticking
 from .holding import hold_lines
-from .run import Adjust, run, settings_of, simulator, timestep_of
+from .run import Adjust, check_version, run, settings_of, simulator, timestep_of
+
+PID_FROM = (3, 12)
+"""The first MuJoCo with `<pid>`."""
+INTEGRAL = "drive.newton_metres_per_radian_second, volts_per_radian_second, integral, firmware_integral_gain"
+
+
+def pid_terms(actuator: Actuator) -> list[str]:
+    """Paths of a drive that a `<pid>` holds and other classic elements do not."""
+    drive = actuator.drive
+    if drive.followed not in ("position_target", "velocity_target"):
+        return []
+    terms = [f"drive.{name}" for name in drive.targets if name != drive.followed]
+    if drive.followed == "position_target":
+        terms += ["drive.slew"] if drive.slew is not None else []
+        terms += ["drive integral"] if drive.has_integral else []
+    return terms
+
+
+def has_pid(request: Request) -> bool:
+    """Whether the version that a file is for has a `<pid>`; "any" leaves it to no version."""
+    return request.version != "any" and release(request.version) >= PID_FROM
+
+
+def by_pid(actuator: Actuator, request: Request) -> bool:
+    """Whether an actuator becomes a `<pid>`: where another element would lose something of its drive."""
+    return has_pid(request) and bool(pid_terms(actuator))
+
+
+def check_pid(actuator: Actuator, request: Request) -> None:
+    """Refuse a named version without `<pid>` for a drive that needs one, and say which has it."""
+    terms = pid_terms(actuator)
+    if request.version != "any" and not has_pid(request) and terms:
+        raise InvalidValue(
+            f"MuJoCo {request.version} has no <pid>, which holds {', '.join(terms)}; expected"
+            f" {request.target}@3.12 or later, or {request.target} without a version, which leaves them"
+            " out and says what that costs"
+        )
+
+
+class PidLaw(JointLaw):
+    """The law at the joint, with the drive's own integral, slew and delay beside it."""
+
+    __slots__ = ()
+
+    def integral(self, like: Actuator) -> float:
+        """Its gain [N m/(rad s)], in proportion to the stiffness."""
+        loop = steady.torque_loop(like)
+        if loop is None or not (loop.stiffness > 0 and like.drive.followed == "position_target"):
+            return 0.0
+        return self.stiffness * loop.integral / loop.stiffness
+
+    def actuator(self, like: Actuator) -> Actuator:
+        """What moves so; commands are late, slewed and summed up as those of another.
+
+        Args:
+            like: whose drive it stands for.
+        """
+        plain, drive = JointLaw.actuator(self, like), like.drive
+        if not pid_terms(like):
+            return replace(plain, drive=replace(plain.drive, delay=drive.delay))
+        own = {
+            "newton_metres_per_radian_second": self.integral(like) or None,
+            "integral_limit": most_sum(like),
+        }
+        return replace(plain, drive=replace(plain.drive, delay=drive.delay, slew=slew_of(like), **own))
+
+
+def slew_of(actuator: Actuator) -> float | None:
+    """Of a position [rad/s]; the targets of other drives jump."""
+    return actuator.drive.slew if "drive.slew" in pid_terms(actuator) else None
+
+
+def most_sum(actuator: Actuator) -> float | None:
+    """Where the sum of errors stops [rad s]."""
+    has_it = "drive integral" in pid_terms(actuator)
+    return actuator.parameters.get("drive.integral_limit") if has_it else None
+
+
+def pid_element(actuator: Actuator, law: PidLaw, gear: float) -> tuple[dict[str, str], dict[str, float]]:
+    """A `<pid>` in its own words.
+
+    Args:
+        actuator: what it is for.
+        law: at the joint.
+        gear: MuJoCo's.
+
+    Returns:
+        Its attributes, and the factor from each target of the drive to ctrl.
+    """
+    names = {"position_target": "pos", "velocity_target": "vel", "torque_target": "ff"}
+    factors = {"pos": gear, "vel": gear, "ff": 1.0 / gear}
+    blind = set() if actuator.drive.followed == "position_target" else {"position_target"}
+    inputs = {target: names[target] for target in actuator.drive.targets if target not in blind}
+    numbers = {
+        "kp": law.stiffness / gear**2,
+        "kv": law.damping / gear**2,
+        "ki": law.integral(actuator) / gear**2,
+        "slewmax": abs(gear) * (slew_of(actuator) or 0.0),
+        "imax": abs(gear) * (most_sum(actuator) or 0.0),
+    }
+    words = {name: number(value) for name, value in numbers.items() if value or name in ("kp", "kv")}
+    ctrl = {target: factors[word] for target, word in inputs.items()}
+    return words | {"input": " ".join(inputs.values())}, ctrl
+
+
+def read_pid(model: Any, i: int, gear: float, drive: Drive) -> Drive:
+    """The drive of a `<pid>` in a compiled model.
+
+    Args:
+        model: compiled.
+        i: index of the actuator.
+        gear: MuJoCo's.
+        drive: with its gains and range.
+
+    Returns:
+        An impedance with the model's integral, slew and delay.
+    """
+    n, late = abs(gear), getattr(model, "actuator_delay", None)
+    own = {
+        "newton_metres_per_radian_second": float(model.actuator_gainprm[i, 0]) * n**2,
+        "slew": float(model.actuator_dynprm[i, PID_SLEW]) / n,
+        "integral_limit": float(model.actuator_dynprm[i, PID_MOST]) / n,
+        "delay": 0.0 if late is None else float(late[i]),
+    }
+    return replace(drive, **{name: value or None for name, value in own.items()})
+
 
 KINDS = {"position_target": "position", "velocity_target": "velocity"}
 """The actuator for what a drive follows; a `<motor>` for everything else."""
@@ -65,7 +196,9 @@ def _lose_play(actuator: Actuator, request: Request) -> Iterable[Loss]:
 
 def _settle(spec: TargetSpec, actuator: Actuator, request: Request) -> TargetLaw:
     """The law by closed forms, or moved to make up for what is lost."""
+    check_pid(actuator, request)
     closed, losses = closed_law(actuator, request.load, request.amplitude), spec.losses(actuator, request)
+    closed = PidLaw(*closed) if has_pid(request) else closed
     if request.method == "simulation" and any(loss.kept for loss in losses):
         motions, over = motions_of(actuator, request)
         reference = positions(actuator, motions)
@@ -97,11 +230,29 @@ def _find_long_step(law: JointLaw, load: float, timestep: float) -> tuple[Findin
 
 
 def _place(settled: TargetLaw, numbers: Mapping[str, float], actuator: Actuator, request: Request) -> Filling:
-    parts = _parts(actuator, settled.law, request.joint, request.timestep, request.gear)
+    parts = _parts(actuator, settled.law, request)
     load = reference_inertia(actuator, request)
     made = (request, actuator, parts.joint, parts.element, load)
     template, fields = frame_fields(*made)
     return Filling(fields, hold_lines(frame(*made), settled.carried, request), parts.ctrl, template)
+
+
+def law_holds(law: JointLaw, actuator: Actuator, carried: Actuator, request: Request) -> list[str]:
+    """How still somebody else's law at the joint holds, run as a file of any version of MuJoCo.
+
+    Args:
+        law: of the joint.
+        actuator: whose drive says what is followed.
+        carried: what the law simulates.
+        request: with the time step and the reference load.
+
+    Returns:
+        Lines of a header.
+    """
+    request = request._replace(version="any", gear=None)
+    parts = _parts(actuator, law, request)
+    text = frame(request, actuator, parts.joint, parts.element, reference_inertia(actuator, request))
+    return hold_lines(text, carried, request, how="run as MJCF")
 
 
 class Parts(NamedTuple):
@@ -114,21 +265,23 @@ class Parts(NamedTuple):
     """Factor from each target to ctrl."""
 
 
-def _parts(
-    actuator: Actuator, law: JointLaw, joint: str, timestep: float, gear: float | None = None
-) -> Parts:
+def _parts(actuator: Actuator, law: JointLaw, request: Request) -> Parts:
     """The actuator's element and the joint's attributes. With a gear, a position or speed is the joint's
     times it, and the ctrl of a current is the torque before it."""
-    drive, kind, g = actuator.drive, kind_of(actuator.drive), 1.0 if gear is None else gear
-    given: dict[str, str] = {"name": joint, "joint": joint}
-    ctrl, lever = {drive.followed: g}, g
-    if kind == "position":
+    drive, kind = actuator.drive, kind_of(actuator.drive)
+    g = lever = 1.0 if request.gear is None else request.gear
+    given: dict[str, str] = {"name": request.joint, "joint": request.joint}
+    ctrl = {drive.followed: g}
+    if by_pid(actuator, request):
+        kind, (words, ctrl) = "pid", pid_element(actuator, PidLaw(*law), g)
+        given |= words
+    elif kind == "position":
         kv = {"kv": number(law.damping / g**2)} if law.damping > 0 else {}
         given |= {"kp": number(law.stiffness / g**2), **kv}
     elif kind == "velocity":
         given["kv"] = number(law.damping / g**2)
     if kind == "motor":
-        by_torque = gear is not None and drive.followed == "current_target"
+        by_torque = request.gear is not None and drive.followed == "current_target"
         lever = g if by_torque else law.gain
         given["gear"], ctrl = number(lever), {drive.followed: law.gain / g if by_torque else 1.0}
     elif g != 1:
@@ -136,10 +289,10 @@ def _parts(
     if law.effort_limit > 0:  # measured before the gear
         most = number(law.effort_limit / abs(lever))
         given["forcerange"] = f"-{most} {most}"
-    given |= _ctrlrange(drive, g)
+    given |= _ctrlrange(drive, g) | (delay_words(actuator, request.timestep) if has_pid(request) else {})
     on_joint = {"armature": number(law.armature), "damping": number(law.viscous)}
     if law.friction > 0:
-        on_joint |= sticking(law.friction, timestep)
+        on_joint |= sticking(law.friction, request.timestep)
     return Parts(f"<{kind} {attributes(given)}/>", on_joint, ctrl)
 
 
@@ -156,14 +309,30 @@ def _ctrlrange(drive: Drive, gear: float) -> dict[str, str]:
 def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
     """What other settings of the drive, such as a recording's own gain, change in the file's numbers."""
     law, request = SPEC.read_law(export.numbers), request_of(export)
-    at = tuned_law(export.actuator, law, request)
-    return settings_of(*(_compile_model(export, request, one) for one in (law, at(settings))))
+    at, after = tuned_law(export.actuator, law, request), export.actuator.replace(**settings)
+    return settings_of(
+        _compile_model(export.actuator, law, request), _compile_model(after, at(settings), request)
+    )
 
 
-def _compile_model(export: Export, request: Request, law: JointLaw) -> Any:
-    parts = _parts(export.actuator, law, export.joint, export.timestep)
-    text = frame(request, export.actuator, parts.joint, parts.element, 1.0)
-    return load_mujoco().MjModel.from_xml_string(text)
+def _compile_model(actuator: Actuator, law: JointLaw, request: Request) -> Any:
+    parts = _parts(actuator, law, request)
+    return load_mujoco().MjModel.from_xml_string(frame(request, actuator, parts.joint, parts.element, 1.0))
+
+
+def _check_version(version: str) -> None:
+    """Refuse to run a file with a `<pid>` where the installed MuJoCo has none."""
+    if version != "any" and release(version) >= PID_FROM:
+        check_version(version)
+
+
+def _where(row: Row, term: str, held: bool) -> Row:
+    """A row that loses something only where a `<pid>` holds a term of the drive, or only where none does."""
+
+    def lose(actuator: Actuator, request: Request) -> Iterable[Loss]:
+        return row.lose(actuator, request) if (term in pid_terms(actuator)) == held else ()
+
+    return row._replace(lose=lose)
 
 
 NUMBERS = (
@@ -176,25 +345,42 @@ NUMBERS = (
     carry("law.armature", "joint/@armature", "kg m^2"),
 )
 UNIT = {"kp": "N m/rad", "kv": "N m s/rad", "damping": "N m s/rad", "force": "N m", "frictionloss": "N m"}
-SPEC = TargetSpec(
+RANGE = Row(
+    "drive.command_low, command_high, voltage_limit, duty_limit", "ctrlrange", "of a voltage its supply"
+)
+EXTRA_JOINT = LAW_PLAY._replace(
+    theirs="an extra joint in series", remarks="only where asked for", lose=_lose_play
+)
+COMMON = (*NUMBERS, RANGE, *LAW_MOTOR, LAW_LOSS, EXTRA_JOINT, SENSOR_AT_GEAR, *LAW_FRICTION)
+_DRIVE = {row.paths[0]: row for row in (*OF_DRIVE, *LAW_DRIVE)}
+_SLEW = carry("drive.slew", "pid/@slewmax", "of a position; else dropped", value=lambda law, a: slew_of(a))
+_SUM = "N m/(rad s) at the joint, of a position; else dropped"
+PID_ROWS = (
+    _where(_SLEW._replace(lose=_DRIVE["drive.slew"].lose), "drive.slew", held=False),
+    carry("drive.delay", "delay, nsample", name="delay"),
+    _where(
+        carry(INTEGRAL, "pid/@ki", _SUM, value=lambda law, actuator: law.integral(actuator) or None)._replace(
+            lose=NO_INTEGRAL_ROW.lose
+        ),
+        "drive integral",
+        held=False,
+    ),
+    carry(
+        "drive.integral_limit",
+        "pid/@imax",
+        "rad s; the engine stops a step after it",
+        value=lambda law, actuator: most_sum(actuator),
+    ),
+    _where(_DRIVE["drive.freeze_when_saturated"], "drive integral", held=True),
+    *rows_without(LAW_DRIVE, "drive.slew", "drive.delay", NO_INTEGRAL_ROW.paths[0]),
+    Row("drive.targets", "pid/@input", "pos vel ff, as many as the drive follows"),
+)
+"""What becomes of a drive where the version has `<pid>`."""
+_SPEC = TargetSpec(
     label="classic MuJoCo",
     units="SI at the joint: kp N m/rad, kv and damping N m s/rad, forcerange and frictionloss N m, armature"
     " kg m^2; on a slide N and m.",
-    rows=(
-        *NUMBERS,
-        Row(
-            "drive.command_low, command_high, voltage_limit, duty_limit",
-            "ctrlrange",
-            "of a voltage its supply",
-        ),
-        *LAW_MOTOR,
-        LAW_LOSS,
-        LAW_PLAY._replace(theirs="an extra joint in series", remarks="only where asked for", lose=_lose_play),
-        SENSOR_AT_GEAR,
-        *LAW_FRICTION,
-        *LAW_DRIVE,
-        ONE_INPUT,
-    ),
+    rows=(*COMMON, *LAW_DRIVE, ONE_INPUT),
     file="{joint}.xml",
     template="mujoco.xml",
     comment=xml_comment,
@@ -206,4 +392,9 @@ SPEC = TargetSpec(
     simulator=simulator,
     timestep_of=timestep_of,
     adjustment=adjustment,
+    check_version=_check_version,
 )
+_PID = replace(
+    _SPEC, units=f"{_SPEC.units} ki N m/(rad s), slewmax rad/s, imax rad s.", rows=(*COMMON, *PID_ROWS)
+)
+SPEC = replace(_SPEC, versions={version: _PID for version in VERSIONS if release(version) >= PID_FROM})

@@ -96,8 +96,7 @@ def dcmotor_holds(carried: Actuator, request: Request) -> list[str]:
     request = request._replace(version=VERSIONS[-1], gear=None)
     made = parts(behind_gear(carried, request), request.version, request.timestep)
     text = frame(request, carried, made.joint, _element(request, made), reference_inertia(carried, request))
-    lines = hold_lines(text, carried, request)
-    return [line.replace("run in this file", f"run as MJCF of MuJoCo {VERSIONS[-1]}") for line in lines]
+    return hold_lines(text, carried, request, how=f"run as MJCF of MuJoCo {VERSIONS[-1]}")
 
 
 def _positions_of_file(candidate: Actuator, actuator: Actuator, request: Request) -> np.ndarray:
@@ -131,7 +130,7 @@ def behind_gear(actuator: Actuator, request: Request) -> Actuator:
 def parts(actuator: Actuator, version: str, timestep: float) -> Text:
     """A carried actuator as attributes. Its Coulomb friction is the joint's,
     everything else the dcmotor's."""
-    friction, joint, delay = actuator.friction, {}, actuator.drive.delay
+    friction, joint, delay = actuator.friction, {}, delay_words(actuator, timestep)
     if friction.dry and not friction.bristle:
         joint = sticking(friction.moving, timestep)
         actuator = replace(actuator, friction=Viscous(**friction.drag_terms))
@@ -143,9 +142,15 @@ def parts(actuator: Actuator, version: str, timestep: float) -> Text:
     element = DcMotorAttributes.of(made.dcmotor).to_xml()
     if "ctrlrange" in element:
         element["ctrllimited"] = "true"
-    if delay:
-        element |= {"delay": number(delay), "nsample": str(max(2, int(-(-delay // timestep)) + 1))}
-    return Text(element, joint, made.ctrl, made.dcmotor, springs)
+    return Text(element | delay, joint, made.ctrl, made.dcmotor, springs)
+
+
+def delay_words(actuator: Actuator, timestep: float) -> dict[str, str]:
+    """Attributes of an actuator whose commands come late."""
+    delay = actuator.drive.delay
+    if not delay:
+        return {}
+    return {"delay": number(delay), "nsample": str(max(2, int(-(-delay // timestep)) + 1))}
 
 
 def _nothing_lost(actuator: Actuator, era: int) -> AsDcMotor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -48,6 +48,8 @@ YIELDS_FROM = (4, 0)
 DAMPED = 0.8
 """Share of the drive's damping that a bristle's explicit step may take up."""
 
+MjcfFile = str | Callable[[], Any]
+"""The text of a file, or what makes the compiled model of it."""
 KINDS = {"coulomb": "frictionloss", "maxwell-slip": "springyield", "lugre": "lugre"}
 """What holds a joint at rest in a file, for the friction that it is carried as."""
 
@@ -311,11 +313,11 @@ def searching(elements: Sequence[Element], fresh: Sequence[bytes]) -> tuple[list
     return edits, changes
 
 
-def creep(text: str, joint: str, torque: float, noslip: int | None = None) -> float:
+def creep(file: MjcfFile, joint: str, torque: float, noslip: int | None = None) -> float:
     """How far a joint moves in a minute under a constant load while it is asked to stay.
 
     Args:
-        text: of an MJCF file.
+        file: the text of an MJCF file, or what compiles it.
         joint: its name there; play is a joint of its own name.
         torque: at the output [N m or N].
         noslip: iterations of the solver that lets nothing slip, instead of the file's own.
@@ -324,7 +326,7 @@ def creep(text: str, joint: str, torque: float, noslip: int | None = None) -> fl
         The motion [rad or m a minute], after it has settled.
     """
     mujoco = load_mujoco()
-    model: Any = mujoco.MjModel.from_xml_string(text)
+    model: Any = file() if callable(file) else mujoco.MjModel.from_xml_string(file)
     if noslip is not None:
         model.opt.noslip_iterations = noslip
     data, h = mujoco.MjData(model), float(model.opt.timestep)
@@ -342,15 +344,20 @@ def creep(text: str, joint: str, torque: float, noslip: int | None = None) -> fl
 
 
 def hold_lines(
-    text: str, carried: Actuator, request: Request, springs: Sequence[YieldingSpring] = ()
+    file: MjcfFile,
+    carried: Actuator,
+    request: Request,
+    springs: Sequence[YieldingSpring] = (),
+    how: str = "run in this file",
 ) -> list[str]:
     """Lines of a file's header on how still it holds.
 
     Args:
-        text: of the file.
+        file: its text, or what compiles it.
         carried: what it simulates.
         request: with its version, joint, time step and reference load.
         springs: that hold the joint.
+        how: it was run, in words.
 
     Returns:
         The creep, a cure where there is one, and what to know of springs.
@@ -368,11 +375,11 @@ def hold_lines(
             raise InvalidValue(
                 f"MuJoCo {load_mujoco().__version__} is installed, which reads <dcmotor> otherwise"
             )
-        slow = creep(text, request.joint, torque)
-        cured = creep(text, request.joint, torque, NOSLIP) if abs(slow) > STILL else slow
+        slow = creep(file, request.joint, torque)
+        cured = creep(file, request.joint, torque, NOSLIP) if abs(slow) > STILL else slow
     except (BackemfError, ValueError) as error:
         return [*lines, f"Creep: not measured: {' '.join(str(error).split())}."]
-    lines.insert(0, f"Creep: {abs(slow):.2g} {unit} a minute under {torque:.3g} {effort}, run in this file.")
+    lines.insert(0, f"Creep: {abs(slow):.2g} {unit} a minute under {torque:.3g} {effort}, {how}.")
     if abs(cured) < 0.1 * abs(slow):
         lines.insert(1, f'Cure: <option noslip_iterations="{NOSLIP}"/>, with which it is {abs(cured):.2g}.')
     return lines

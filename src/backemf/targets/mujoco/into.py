@@ -407,7 +407,7 @@ def _element(mine: Element, given: Mapping[str, str], old: ModelJoint, model: Us
     fresh = {**_kept_attributes(given, old, model), "joint": old.joint}
     fresh |= {k: v for k, v in mine.attributes.items() if k not in ("name", "joint", *KEPT)}
     one = {"position_target": "pos", "velocity_target": "vel"}.get(old.follows, "")
-    if fresh.get("input") == "pos vel ff" and (old.inputs or one):
+    if fresh.get("input", "").endswith("vel ff") and (old.inputs or one):
         fresh["input"] = " ".join(old.inputs) or one  # as many inputs as before, or one
     fresh |= _ctrlrange(mine, fresh, bool(given), old)
     if mine.tag != "dcmotor":

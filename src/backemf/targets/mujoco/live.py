@@ -18,9 +18,10 @@ from ...errors import BackemfError, InvalidValue
 from ...mujoco.arrays import load_mujoco
 from ...physics.actuator import Actuator
 from ...store import content
-from ..reference_motions import SimulationCase
+from ..reference_motions import SimulationCase, reference_inertia
 from ..result import Export, Request, complete, hash_comment, header
 from ..spec import whole_rows
+from .holding import hold_lines
 from .run import simulator as simulator
 
 Adjust = Callable[[Any], None]
@@ -65,11 +66,18 @@ def write(actuator: Actuator, request: Request) -> Export:
     top = header(request, UNITS)
     about = f'python "{script}" MODEL.xml shows a model with a joint {request.joint!r} in the viewer.'
     target = actuator.drive.followed or "nothing, since its drive follows nothing,"
+    stored = json.dumps(content(actuator), indent=1) + "\n"
     text = TEXT.format(file=beside, joint=request.joint, target=target)
-    files = {
-        script: hash_comment([*top, about]) + text,
-        beside: json.dumps(content(actuator), indent=1) + "\n",
-    }
+    attached = []  # which a model needs as long as it runs
+
+    def compile_bench() -> Any:
+        inertia = reference_inertia(actuator, request)
+        spec = bench(request.joint, request.timestep, inertia, actuator.motion)
+        attached.append(_run_file({script: text, beside: stored}, spec))
+        return attached[-1].model
+
+    holds = hold_lines(compile_bench, actuator, request)
+    files = {script: hash_comment([*top, *holds, about]) + text, beside: stored}
     return complete(request, actuator, files=files, carried=actuator, numbers=dict(actuator.parameters))
 
 
@@ -84,7 +92,7 @@ def run(
 ) -> np.ndarray:
     """Positions [rad or m] at the case's moments when the file attaches its actuator to the bench's joint."""
     mujoco = load_mujoco()
-    motors = _run_file(files, bench(joint, case))
+    motors = _run_file(files, bench(joint, case.timestep, case.inertia, case.motion))
     if adjust is not None:
         adjust(motors)
     model = motors.model
@@ -109,17 +117,17 @@ def _places(motors: Any, joint: str, case: SimulationCase) -> list[int]:
     return [int(motors.model.actuator(name).id) for name in names.values()]
 
 
-def bench(joint: str, case: SimulationCase) -> Any:
+def bench(joint: str, timestep: float, inertia: float, motion: str) -> Any:
     """A joint with the bench's inertia, whose load comes from outside."""
     mujoco = load_mujoco()
     spec = mujoco.MjSpec()
-    spec.option.timestep, spec.option.gravity = case.timestep, [0.0, 0.0, 0.0]
+    spec.option.timestep, spec.option.gravity = timestep, [0.0, 0.0, 0.0]
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     body = spec.worldbody.add_body(name=f"{joint}_load", explicitinertial=True)
     kinds = mujoco.mjtJoint
-    slide = case.motion == "linear"
+    slide = motion == "linear"
     body.add_joint(name=joint, type=kinds.mjJNT_SLIDE if slide else kinds.mjJNT_HINGE)
-    J = max(case.inertia, 1e-9)  # a body must have some
+    J = max(inertia, 1e-9)  # a body must have some
     body.mass = J if slide else 1.0
     body.inertia[:] = J
     return spec

@@ -16,6 +16,7 @@ from ...mujoco.arrays import (
     driven_joint,
     kind_of,
     load_mujoco,
+    pids,
     plain,
     without_log,
 )
@@ -27,6 +28,7 @@ from ...physics.friction import Coulomb
 from ...physics.joint_law import JointLaw
 from ...physics.motor import Motor
 from . import dcmotor_target
+from .classic import read_pid
 
 
 class ModelSource(NamedTuple):
@@ -121,13 +123,13 @@ def _choose_actuator(model: Any, path: Path, name: str | None, hint: str | None)
 
 def _ideal(model: Any, i: int, at: DrivenJoint, label: str) -> tuple[Actuator, list[str]]:
     """A classic element, with its joint, as an actuator; and what had to be said about it."""
-    mujoco, x = load_mujoco(), plain(model, i, at)
-    if int(model.actuator_dyntype[i]) != int(mujoco.mjtDyn.mjDYN_NONE):
+    mujoco, x, pid = load_mujoco(), plain(model, i, at), i in pids(model)
+    if not pid and int(model.actuator_dyntype[i]) != int(mujoco.mjtDyn.mjDYN_NONE):
         raise InvalidValue(
             f"actuator {label!r} has an activation of its own (a filter or an integrator); expected a"
-            " <position> without timeconst, a <velocity> or a <motor>"
+            " <position> without timeconst, a <velocity>, a <motor> or a <pid>"
         )
-    if x.kind == "general" or min(x.stiffness, x.derivative) < 0:
+    if (x.kind == "general" and not pid) or min(x.stiffness, x.derivative) < 0:
         raise InvalidValue(
             f"actuator {label!r} is a <general> that no <position>, <velocity> or <motor> stands for;"
             " expected one of these, or a dcmotor"
@@ -136,7 +138,10 @@ def _ideal(model: Any, i: int, at: DrivenJoint, label: str) -> tuple[Actuator, l
     if x.kind != "motor" and x.gear != 1:
         scale = 1.0 / x.gear
         notes.append(f"the model's ctrl is {x.gear:g} times what the joint is to follow")
-    if x.kind != "motor" and x.limit is not None and x.damping > 0:
+    if pid:
+        made = _law(x).actuator(_template(x, at))
+        made = replace(made, drive=read_pid(model, i, x.gear, made.drive))
+    elif x.kind != "motor" and x.limit is not None and x.damping > 0:
         notes.append(
             f"the damping behind its limit, {x.damping:g}, is taken for the back-EMF's, which is the same law"
         )

@@ -17,9 +17,12 @@ import numpy as np
 from ...errors import InvalidValue, NotAvailable, UnknownName
 from ...mujoco.arrays import dcmotors, engine_of, from_model, load_mujoco, play_joint, rest_springs
 from ...mujoco.dcmotor import DcMotor, DcMotorJoint, Engine, initial_state, release, rules
+from ...mujoco.joint_moves import setpoints
 from ...mujoco.step import step
 from ..reference_motions import SimulationCase
 
+SWITCHED = ("actuator_gainprm", "actuator_biasprm", "actuator_forcelimited", "actuator_forcerange")
+"""What says whether an actuator does anything."""
 OPEN = 1e9
 """Resistance of a winding whose drive is disabled [ohm]."""
 NO_INTEGRAL = 1e-300
@@ -50,8 +53,8 @@ def check_version(version: str) -> None:
     release(here)
     if rules(here).era != rules(version).era:
         raise NotAvailable(
-            f"the file is for MuJoCo {version}, and {here} is installed, which reads <dcmotor> otherwise;"
-            " export for the installed version, or replay where the other one is installed"
+            f"the file is for MuJoCo {version}, and {here} is installed, which reads <dcmotor> and <pid>"
+            " otherwise; export for the installed version, or replay where the other one is installed"
         )
 
 
@@ -95,7 +98,7 @@ def run(
     data = mujoco.MjData(model)
     sent = _inputs(model, case)
     _start(mujoco, model, data, dofs[0], case, sent)
-    on = {n: getattr(model, n).copy() for n in ("actuator_gainprm", "actuator_biasprm")}
+    on = {n: getattr(model, n).copy() for n in SWITCHED}
     positions, was = np.empty(len(case.moments)), True
     for k in range(len(case.moments)):
         q, w = float(sum(data.qpos[d] for d in dofs)), float(sum(data.qvel[d] for d in dofs))
@@ -236,13 +239,12 @@ def _inputs(model: Any, case: SimulationCase) -> np.ndarray:
 def _start(mujoco: Any, model: Any, data: Any, dof: int, case: SimulationCase, sent: np.ndarray) -> None:
     data.qpos[dof], data.qvel[dof] = case.position, case.velocity
     rest_springs(model, data)
-    if dcmotors(model) and model.actuator_dynprm[0, 7] > 0 and "position_target" in case.ctrl:
-        data.act[0] = case.position * model.actuator_gear[0, 0]  # the slewed setpoint starts at the joint
+    for place, setpoint in setpoints(model, data.qpos).items():  # what is slewed starts at the joint
+        data.act[place] = setpoint
     if hasattr(model, "actuator_delay") and np.any(model.actuator_delay > 0):
         n = int(model.actuator_history[0, 0])
         before = -float(model.opt.timestep) * np.arange(n, 0, -1)
-        for i in range(sent.shape[1]):
-            mujoco.mj_initCtrlHistory(model, data, i, before, np.full(n, sent[0, i]))
+        mujoco.mj_initCtrlHistory(model, data, 0, before, np.squeeze(np.tile(sent[0], (n, 1))))
     mujoco.mj_forward(model, data)
 
 
@@ -257,8 +259,8 @@ def _switch(model: Any, on: Mapping[str, np.ndarray], enabled: bool) -> None:
         gains[:, 0], gains[:, [4, 6]] = OPEN, 0.0
         gains[:, 5] = np.where(gains[:, 5] > 0, NO_INTEGRAL, 0.0)
     else:
-        model.actuator_gainprm[:] = 0.0
-        model.actuator_biasprm[:] = 0.0
+        for name in SWITCHED:
+            getattr(model, name)[:] = name == "actuator_forcelimited"  # to nothing, feed-forward too
 
 
 def open_winding(dcmotor: DcMotor) -> DcMotor:
