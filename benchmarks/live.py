@@ -312,7 +312,7 @@ def shown(name: str, found: dict[str, Any]) -> str:
 def has_gpu() -> bool:
     """Whether Warp is installed and finds one."""
     try:
-        import warp
+        import warp  # pyright: ignore[reportMissingImports]  # optional
     except ImportError:
         return False
     warp.config.log_level = warp.LOG_ERROR

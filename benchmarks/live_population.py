@@ -130,7 +130,7 @@ def on_gpu() -> dict[str, dict[str, float]]:
     """Candidate-steps a second, and how far costs are from those of 64 bits; empty without a GPU."""
     if importlib.util.find_spec("warp") is None:
         return {}
-    import warp as wp
+    import warp as wp  # pyright: ignore[reportMissingImports]  # optional
 
     if not wp.is_cuda_available():
         return {}

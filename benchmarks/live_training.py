@@ -105,7 +105,7 @@ def of_torch(
     path: Path, n: int, m: int, *, device: str | None = None, seconds: float = 1.0
 ) -> dict[str, float]:
     """Eagerly, and compiled."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]  # optional
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     file, found = loaded(path), {}

@@ -26,6 +26,7 @@ from backemf.physics.friction import Coulomb
 from backemf.physics.motor import Limits, Motor
 from backemf.results.fit_result import Score
 from backemf.tables import table
+from backemf.targets.mujoco.edited_model import EditedModel
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 COMMAND = "python benchmarks/robot.py ../shared/data --numbers"
@@ -141,6 +142,7 @@ def files(fit: be.Fit, model: Path, logs: Sequence[be.Log], numbers: bool) -> No
     found = {}
     for key, target in FILES.items():
         made = be.export(fit, target, into=model, logs=logs)
+        assert isinstance(made, EditedModel)
         found |= {f"so101.file_{key}": made.off_by(), "so101.file_shipped": made.off_by("before")}
     values = {key: f"{1e3 * error:.1f}" for key, error in found.items()}
     print(*(f"{key}: {value} mrad RMS" for key, value in values.items()), sep="\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import unavailable
+from .conftest import needed, unavailable
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
@@ -61,12 +61,16 @@ def test_every_run_of_a_benchmark_writes_its_numbers():
 ELSEWHERE = ("live_report", "days")
 QUICK = [name for name in importlib.import_module("benchmarks.__main__").BENCHMARKS if name not in ELSEWHERE]
 """Opening a report in a browser is tested with the reports, and days with the commands of their pages."""
+NEEDED = {"live_training": ("warp", "torch")}
+"""Packages that a benchmark does nothing without."""
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:torch.compile is not possible here:UserWarning")  # live_training says so
 @pytest.mark.parametrize("name", QUICK)
 def test_a_small_part_of_every_benchmark_runs(name, capfd):
+    for package in NEEDED.get(name, ()):
+        needed(package)
     assert not importlib.import_module(f"benchmarks.{name}").main(["--quick"])
     assert capfd.readouterr().out
 

@@ -18,7 +18,7 @@ for _name in ("carb", "omni", "omni.client"):
     sys.modules[_name] = MagicMock(name=_name)
 
 import isaaclab.actuators as actuators  # type: ignore[import-not-found]  # noqa: E402  # after the stand-ins
-import torch  # noqa: E402  # Isaac Lab's, as above
+import torch  # type: ignore[import-not-found]  # noqa: E402  # Isaac Lab's
 from isaaclab.utils.types import ArticulationActions  # type: ignore[import-not-found]  # noqa: E402
 
 import backemf as be  # noqa: E402  # after Isaac Lab, whose packages come first

@@ -8,7 +8,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
-import torch
+import torch  # type: ignore[import-not-found]  # mjlab's
 
 # in an environment of its own
 from mjlab.entity import EntityArticulationInfoCfg, EntityCfg  # type: ignore[import-not-found]

@@ -70,7 +70,7 @@ def _warp() -> Any:
             "on='gpu' needs Warp, which is not installed; install it with `pip install warp-lang`, or leave"
             " on='cpu'"
         )
-    import warp
+    import warp  # pyright: ignore[reportMissingImports]  # optional
 
     if DEVICE != "cpu" and not warp.is_cuda_available():
         raise NotAvailable(

@@ -200,7 +200,7 @@ def run(files: Mapping[str, str], joint: str, case: SimulationCase) -> np.ndarra
     """Positions [rad or m] at the case's moments when mjlab builds and drives what the file configures; the
     joint's solver settings are those that the header asks for."""
     import mujoco
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]  # mjlab's
 
     # in an environment of its own
     from mjlab.entity import EntityArticulationInfoCfg, EntityCfg  # type: ignore[import-not-found]

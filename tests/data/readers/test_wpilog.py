@@ -142,7 +142,7 @@ def test_makers_formats_name_their_converter_and_broken_files_say_why(tmp_path):
 def theirs(path):
     """name -> (type, metadata, [(time, value), ...]) as robotpy-wpiutil reads a log."""
     try:
-        from wpiutil.log import DataLogReader
+        from wpiutil.log import DataLogReader  # pyright: ignore[reportMissingImports]  # a peer
     except ImportError:
         unavailable("robotpy-wpiutil")
         raise

@@ -25,7 +25,7 @@ from .test_primitives import ALL, NEWER, POINTS, A
 def wp() -> Any:
     if importlib.util.find_spec("warp") is None:
         unavailable("warp-lang")
-    import warp
+    import warp  # pyright: ignore[reportMissingImports]  # a peer
 
     warp.config.log_level = warp.LOG_ERROR
     warp.init()

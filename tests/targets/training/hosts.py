@@ -173,7 +173,7 @@ class Mjlab(Host):
 
     def build(self) -> None:
         import mujoco
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]  # mjlab's
 
         entity: Any = importlib.import_module("mjlab.entity")
         sim: Any = importlib.import_module("mjlab.sim")

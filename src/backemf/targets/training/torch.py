@@ -52,7 +52,7 @@ THEIRS = {
 
 def _torch() -> Any:
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]  # optional
     except ImportError:
         raise NotAvailable("torch is not installed; install it with: pip install torch") from None
     return torch
