@@ -412,6 +412,44 @@ def test_a_rollout_says_what_mjx_leaves_out(in_mjx):
     assert "mjx_ignores" in [f.code for f in run.findings]
 
 
+def touches(model, joints, at):
+    """Contacts of a model whose joints stand there, as MuJoCo finds them."""
+    import mujoco
+
+    data = mujoco.MjData(model)
+    for joint, q in zip(joints, at, strict=True):
+        data.joint(joint).qpos[0] = q
+    mujoco.mj_forward(model, data)
+    return sum(contact.dist < 0.0 for contact in data.contact)
+
+
+def test_an_armature_that_the_actuator_does_not_know_stays_in_mjx(in_mjx):
+    """As of a servo whose rotor nobody has measured: without it a light joint would be thrown about."""
+    import mujoco
+
+    in_mjx.write_text(ARM.replace('axis="0 1 0"', 'axis="0 1 0" armature="0.03"', 1))
+    unknown = LATE.replace(**{"motor.rotor_inertia": 0.0})
+    run = be.Rollout(in_mjx, unknown)
+    prepared = run._robot.prepare(run._model, run.params)
+    assert float(prepared.dof_armature[0]) == 0.03
+    asked = np.full((60, 1), 0.5)
+    motors = be.attach(in_mjx, {"knee": unknown})
+    data = mujoco.MjData(motors.model)
+    positions = []
+    for u in asked[:, 0]:
+        positions.append(data.qpos[0])
+        data.ctrl[0] = u
+        mujoco.mj_step(motors.model, data)
+    moved = np.asarray(run(asked, start=[0.0]))[:, 0]
+    assert positions[-1] > 0.05
+    np.testing.assert_allclose(moved, positions, atol=5e-3)  # both of first order in the step
+    known = be.Rollout(
+        in_mjx, unknown.replace(**{"motor.rotor_inertia": LATE.parameters["motor.rotor_inertia"]})
+    )
+    rotor = known._robot.prepare(known._model, known.params).dof_armature[0]
+    assert float(rotor) == pytest.approx(LATE.parameters["motor.rotor_inertia"] * LATE.gearbox.ratio**2)
+
+
 @pytest.mark.proof
 def test_a_real_arms_rollout_has_derivatives_with_its_contacts(in_mjx, shared_data):
     """The SO-101 as it is published: elliptic cones, many geoms; one joint's commands come late."""
@@ -419,15 +457,23 @@ def test_a_real_arms_rollout_has_derivatives_with_its_contacts(in_mjx, shared_da
     late = part.replace(**{"drive.delay": 0.0075})
     wanted = {"shoulder_.*|elbow_.*|wrist_.*": part, "shoulder_pan": late}
     run = be.Rollout(shared_data / "so101" / "so101.xml", wanted)
-    asked = np.linspace(0.0, 0.3, 20)[:, None] + np.zeros(5)
+    folds = np.zeros(5)
+    folds[[run.joints.index(joint) for joint in ("elbow_flex", "wrist_flex")]] = 1.6
+    asked = np.linspace(0.63, 0.75, 20)[:, None] * folds + np.linspace(0.0, 0.1, 20)[:, None]
     value = jax.jit(lambda p: jnp.mean((run(asked, p, n_substeps=2) - 0.1) ** 2))
+    moved = np.asarray(jax.jit(lambda p: run(asked, p, n_substeps=2))(run.params))
+    assert touches(run.model, run.joints, moved[-1]) > touches(run.model, run.joints, moved[0]) == 0
     slopes = jax.jit(jax.grad(value))(run.params)
     assert all(bool(jnp.all(jnp.isfinite(x))) for x in slopes.values())
-    for path in ("motor.torque_constant", "friction.coulomb", "drive.delay"):
-        x, pan = run.params[path], run.joints.index("shoulder_pan")
-        step = jnp.zeros(5).at[pan].set(1e-6 * float(x[pan]))
+    for path, joint in (
+        ("motor.torque_constant", "elbow_flex"),
+        ("friction.coulomb", "shoulder_pan"),
+        ("drive.delay", "shoulder_pan"),
+    ):
+        x, k = run.params[path], run.joints.index(joint)
+        step = jnp.zeros(5).at[k].set(1e-6 * float(x[k]))
         apart = float(value({**run.params, path: x + step}) - value({**run.params, path: x - step}))
-        assert float(slopes[path][pan]) == pytest.approx(apart / (2 * float(step[pan])), rel=1e-3), path
+        assert float(slopes[path][k]) == pytest.approx(apart / (2 * float(step[k])), rel=1e-3), path
 
 
 def test_what_mjx_leaves_out_is_a_finding(tmp_path):

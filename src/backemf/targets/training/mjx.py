@@ -73,6 +73,7 @@ def flavour(file: TrainingFile, drives: Sequence[JointDrive] = (), first_free: i
         joints="\n".join(f"    {joint!r}: {numbers!r}," for joint, numbers in joints.items()),
         members=_members(file, drives),
         scale=repr(scales),
+        kept=repr({drive.joint: drive.before.armature for drive in drives if "armature" in drive.keeps}),
         range=repr({joint: ranges.get(joint) or (-WIDE, WIDE) for joint in joints}),
         call="step(p, s, u, q, v, self.dt, inertia=J)",
     )
