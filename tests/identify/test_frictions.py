@@ -10,8 +10,9 @@ import pytest
 import backemf as be
 from backemf.analysis.curves import friction_size
 from backemf.errors import UnknownName
-from backemf.identify.frictions import BELOW, above, law, rungs_under, usual, with_friction
+from backemf.identify.frictions import BELOW, above, law, usual, with_friction
 from backemf.identify.parameters import default_paths, give_sizes, size, size_of
+from backemf.identify.plants.bench_plant import SCHEDULE
 from backemf.physics.friction import FRICTIONS
 
 from .recordings import SERVO
@@ -149,9 +150,9 @@ def test_a_law_may_have_a_number_beside_its_own():
     assert {p: v for p, v in aged.parameters.items() if p != "friction.dwell"} == plain.parameters
     assert set(default_paths(aged)) - set(default_paths(plain)) == {"friction.dwell"}
     assert law("m2+peak+dwell") == "stribeck+peak+dwell"
-    assert rungs_under("m4+dwell+peak", BELOW) == ("m4+dwell",)
-    assert rungs_under("m4+dwell", BELOW) == ("m4",)
-    assert rungs_under("m4", BELOW) == ("m3", "stribeck")
+    assert SCHEDULE.rungs_under("m4+dwell+peak") == ("m4+dwell",)
+    assert SCHEDULE.rungs_under("m4+dwell") == ("m4",)
+    assert SCHEDULE.rungs_under("m4") == ("m3", "stribeck")
     richer = above(aged, "m4+dwell+peak").parameters
     assert richer == {**aged.parameters, "friction.peak": 0.1}
     for name, wrong in {"m3+dwell": "dwell", "lugre+peak": "peak", "m4+age": "age"}.items():

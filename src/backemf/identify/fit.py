@@ -55,7 +55,8 @@ def run_fit(
 
         found = climb_ladder(plant).fit
     else:
-        check_possible(options.also, [options.friction or plant.usual_friction])
+        if options.also:
+            check_possible(options.also, [options.friction or plant.usual_friction])
         found = make_fit(find_optimum(FrictionSearch(plant, options, begin), options.friction))
     return replace(found, cpu_s=time.process_time() - started_at)
 

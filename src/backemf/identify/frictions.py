@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..errors import InvalidValue, UnknownName
 from ..physics.actuator import Actuator
 from ..physics.friction import FRICTIONS
-from ..physics.quantity import parameters
-from .parameters import size, with_absent
+from ..physics.quantity import fields_of, parameters
+from .parameters import OWN, size, with_absent
 
 LADDER = ("coulomb", "stribeck", "torque-proportional", "m3", "m4", "m5", "m6", "lugre", "load-lugre")
 """Rungs from poor to rich."""
@@ -27,8 +27,6 @@ BELOW: dict[str, tuple[str, ...]] = {
     "load-maxwell-slip": ("m4",),
 }
 """The rungs that a friction contains: each starts from what these found."""
-OWN = "friction."
-"""How paths of a friction's numbers begin."""
 BESIDE = ("load_asymmetry", "dwell", "peak", "load_quadratic")
 """Numbers that a friction may have beside its own, most promising first."""
 OF_REST = ("dwell", "peak")
@@ -67,19 +65,6 @@ def kind_of(name: str) -> type:
     return FRICTIONS[law(name).partition("+")[0]]
 
 
-def rungs_under(name: str, below: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The frictions that one starts from: the same without what was added last, or as a table says."""
-    poorer, added, _ = name.rpartition("+")
-    return (poorer,) if added else below.get(name, ())
-
-
-def possible(actuator: Actuator, paths: Sequence[str]) -> list[str]:
-    """The wanted numbers without those that another friction has and its own cannot: a rung on the way to
-    that one is searched without them."""
-    others = {name for cls in FRICTIONS.values() for name in _fields(cls)} - _fields(type(actuator.friction))
-    return [path for path in paths if not path.startswith(OWN) or path.removeprefix(OWN) not in others]
-
-
 def check_possible(paths: Sequence[str], rungs: Sequence[str]) -> None:
     """Refuse to free a number that none of the frictions can have, and that another one can.
 
@@ -102,7 +87,7 @@ def check_possible(paths: Sequence[str], rungs: Sequence[str]) -> None:
 
 
 def _fields(cls: type) -> set[str]:
-    return {f.name for f in dataclasses.fields(cls)}
+    return {f.name for f in fields_of(cls)}
 
 
 def with_friction(actuator: Actuator, name: str) -> Actuator:

@@ -19,7 +19,8 @@ import numpy as np
 from ..datasheets.datasheet import Datasheet
 from ..errors import InvalidValue, UnknownName
 from ..physics.actuator import Actuator
-from ..physics.quantity import Size, quantities
+from ..physics.friction import FRICTIONS
+from ..physics.quantity import Size, fields_of, quantities
 from ..physics.steady import line
 from ..statistics import Coordinate
 
@@ -46,6 +47,8 @@ JUMPY = {
     "drive.n_velocity_periods": "4",
 }
 """What acts in jumps, whole counts or instants, which no search can follow -> an example of it."""
+OWN = "friction."
+"""How paths of a friction's numbers begin."""
 USUAL = ("motor.resistance", "motor.torque_constant", "motor.rotor_inertia")
 
 
@@ -216,9 +219,17 @@ class FreeParameters:
         return FreeParameters((*(p for p in self.parameters if p.name not in named), *more))
 
 
+def possible(actuator: Actuator, paths: Sequence[str]) -> list[str]:
+    """The wanted numbers without those that another friction has and its own cannot: a rung on the way to
+    that one is searched without them."""
+    others = {f.name for law in FRICTIONS.values() for f in fields_of(law)}
+    others -= {f.name for f in fields_of(type(actuator.friction))}
+    return [path for path in paths if not path.startswith(OWN) or path.removeprefix(OWN) not in others]
+
+
 def default_paths(actuator: Actuator) -> list[str]:
     """What a recording of position usually tells: winding, rotor inertia and friction."""
-    return [p for p in actuator.parameters if p in USUAL or p.startswith("friction.")]
+    return [p for p in actuator.parameters if p in USUAL or p.startswith(OWN)]
 
 
 def free(

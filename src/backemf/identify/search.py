@@ -215,7 +215,7 @@ class FrictionSearch:
 
     def _climb(self, name: str, result: SearchResult, progress: Progress | None) -> SearchResult:
         """What was found, or what the rungs below lead to, where starts did not agree and that is better."""
-        below = self.plant.schedule.below.get(name, ())
+        below = self.plant.schedule.rungs_under(name)
         asked = self.options.free_paths is not None or self.n_starts == 1
         if not below or asked or result.interrupted or agree(result.ends):
             return result

@@ -88,15 +88,12 @@ class Viscous(Part):
         return 1.0
 
     def remember(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> dict[str, Scalar]:
-        """The states of `memory` after an interval.
+        """The states of `memory` after an interval, by name.
 
         Args:
             state: at its start, by name.
             w: mean velocity of the output [rad/s].
             h: its length [s].
-
-        Returns:
-            Those that it has, by name.
         """
         return {}
 
@@ -323,16 +320,7 @@ class M3(Coulomb):
     """The load counts (1 + a_l) times where the motor drives the joint and (1 - a_l) where the load does."""
 
     def seen_load(self, t_m: Scalar, t_e: Scalar, direction: Scalar) -> Scalar:
-        """The load as friction sees it.
-
-        Args:
-            t_m: torque of the motors at the output [N m].
-            t_e: every other torque on the joint except friction [N m].
-            direction: +1 or -1.
-
-        Returns:
-            The torque [N m].
-        """
+        """The load as friction sees it [N m]; the arguments are those of `level`."""
         load = absolute(t_m - t_e)
         if self.load_quadratic is not None:
             load = load * (1.0 + self.load_quadratic * load)
@@ -580,10 +568,7 @@ class LoadMaxwellSlip(MaxwellSlip, M4):
     """Maxwell slip whose springs slip at M4's level: a contact that remembers where it turned back, and holds
     more under load."""
 
-    def check(self) -> None:
-        Bristle.check(self)
-        Stribeck.check(self)
-
+    check = LuGre.check
     as_lugre = LuGre.as_lugre
     damping: ClassVar[float] = 0.0
 

@@ -30,7 +30,7 @@ from ..fit_numbers import (
     of_parameters,
     of_search,
 )
-from ..frictions import BELOW, LADDER, above, possible, rungs_under, with_friction
+from ..frictions import BELOW, LADDER, above, with_friction
 from ..holdout import demands_of, of_benches
 from ..inspect.remedies import Build, Inspection, inspect_logs, jumps_of, merge_findings
 from ..optimize import Minimum, Stage, levenberg_marquardt, observer_stages, with_read_starts
@@ -41,6 +41,7 @@ from ..parameters import (
     default_paths,
     free,
     give_sizes,
+    possible,
     priors,
     sheet_or_numbers,
     with_absent,
@@ -122,7 +123,7 @@ class BenchPlant(Plant):
         chose the free numbers."""
         if self.options.free_paths is not None or name == self.start.friction.name:
             return ()
-        return rungs_under(name, BELOW)
+        return SCHEDULE.rungs_under(name)
 
     def problem(self) -> Problem:
         """What is searched, without what tolerances can move."""

@@ -60,6 +60,12 @@ class Schedule:
     """Whether the errors of a number that some logs have to themselves are judged by these alone, where they
     are enough."""
 
+    def rungs_under(self, name: str) -> tuple[str, ...]:
+        """The frictions that one starts from: the same without what was added last, or those that it
+        contains."""
+        poorer, added, _ = name.rpartition("+")
+        return (poorer,) if added else self.below.get(name, ())
+
     def legs(self, step: float) -> list[tuple[Stage, ...]]:
         """Stages for a time between samples [s]: before contact is looked for, and behind it."""
         return [self._slow_enough(one, step) for one in (self.stages, self.after_contact) if one]

@@ -22,15 +22,17 @@ from ...results.fit_result import Fit
 from .. import bench_numbers as numbers
 from ..fit_numbers import absolute_errors, mean_by_log
 from ..fit_options import FitOptions
-from ..frictions import OWN, above, possible, rungs_under, with_friction
+from ..frictions import above, with_friction
 from ..holdout import LATTER, divide
 from ..optimize import Stage
 from ..parameters import (
+    OWN,
     FreeParameters,
     Parameter,
     default_paths,
     free,
     give_sizes,
+    possible,
     priors,
     sheet_or_numbers,
     with_absent,
@@ -162,7 +164,7 @@ class RobotPlant(Plant):
         return replace(self, starts={j: with_absent(a, also) for j, a in starts.items()})
 
     def rungs_below(self, name: str) -> tuple[str, ...]:
-        return rungs_under(name, SCHEDULE.below)
+        return SCHEDULE.rungs_under(name)
 
     def first_part(self, seconds: float | None) -> RobotPlant:
         if seconds is None:
