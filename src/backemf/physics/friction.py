@@ -88,12 +88,15 @@ class Viscous(Part):
         return 1.0
 
     def remember(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> dict[str, Scalar]:
-        """The states of `memory` after an interval, by name.
+        """The states of `memory` after an interval.
 
         Args:
             state: at its start, by name.
             w: mean velocity of the output [rad/s].
             h: its length [s].
+
+        Returns:
+            Those that it has, by name.
         """
         return {}
 
