@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib.util
+from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -338,6 +340,32 @@ def test_elliptic_cones_become_pyramidal_and_it_is_said(in_mjx, tmp_path):
 
 
 @pytest.mark.slow
+def test_three_numbers_of_a_real_arm_by_gradient_are_those_of_a_fit(in_mjx, shared_data, monkeypatch):
+    """The example of the page, as it stands there, on the recording that it names."""
+    docs = Path(__file__).resolve().parents[3] / "docs" / "targets" / "jax.md"
+    text = docs.read_text(encoding="utf-8").partition("### Three numbers of a real arm")[2]
+    code = (
+        text.partition("```py\n")[2]
+        .partition("```")[0]
+        .replace('jax.config.update("jax_enable_x64", True)', "")
+    )
+    (in_mjx.parent / "so101").symlink_to(shared_data / "so101")
+    monkeypatch.chdir(in_mjx.parent)
+    page: dict[str, Any] = {}
+    exec(code, page)
+    off, found, fit, servo = (page[name] for name in ("off", "found", "fit", "servo"))
+    first, least = (5.0 * float(off(x)[0]) ** 0.5 for x in (np.zeros(3), found.x))
+    assert first > 4.5 > 3.0 > least  # mrad RMS; a count of the servo is 1.5
+    for k, path in enumerate(page["paths"]):
+        value, its = servo.parameters[path] * np.exp(found.x[k]), fit.parameters[path]
+        assert its.low < value < its.high, path
+        assert value == pytest.approx(its.value, rel=0.06), path  # MJX's step of 2 ms is of first order
+        step = 1e-5 * np.eye(3)[k]
+        apart = (float(off(step)[0]) - float(off(-step)[0])) / 2e-5
+        assert float(off(np.zeros(3))[1][k]) == pytest.approx(apart, rel=1e-4), path
+
+
+@pytest.mark.slow
 def test_three_numbers_found_by_gradient_through_mjx_are_those_of_a_fit(in_mjx):
     """A pendulum recorded with 2 mrad of noise; half a millisecond, for MJX's own step is of first order."""
     from scipy.optimize import minimize
@@ -421,6 +449,28 @@ def touches(model, joints, at):
         data.joint(joint).qpos[0] = q
     mujoco.mj_forward(model, data)
     return sum(contact.dist < 0.0 for contact in data.contact)
+
+
+def test_a_joint_that_friction_holds_has_slopes_through_mjxs_solver(in_mjx):
+    """Upright, so that no weight is left over: its velocity falls to 1e-60 rad/s, whose squares are 0; and
+    with a range, so that MJX's solver runs, although nothing is near its end."""
+    upright = ARM.replace('axis="0 1 0"', 'axis="0 0 1"', 1)
+    in_mjx.write_text(upright)
+    run = be.Rollout(in_mjx, LATE)
+    asked = np.r_[np.linspace(0.0, 0.3, 60), np.full(180, 0.3)][:, None]
+    value = jax.jit(lambda p: jnp.mean((run(asked, p) - 0.2) ** 2))
+    slopes = jax.jit(jax.grad(value))(run.params)
+    assert all(bool(jnp.all(jnp.isfinite(slope))) for slope in slopes.values())
+    for path in ("motor.torque_constant", "drive.delay"):
+        x, step = run.params[path], 1e-5 * run.params[path]
+        apart = value({**run.params, path: x + step}) - value({**run.params, path: x - step})
+        assert float(slopes[path][0]) == pytest.approx(float(apart / (2 * step[0])), rel=1e-5), path
+    assert "mjx_in_32_bits" not in [f.code for f in run.findings]
+    with jax.enable_x64(False):
+        with pytest.warns(BackemfWarning, match="in 32 bits, where its slopes may be NaN"):
+            be.Rollout(in_mjx, LATE)
+        in_mjx.write_text(upright.replace('range="-120 120"', ""))
+        be.Rollout(in_mjx, LATE)  # no solver, and no warning
 
 
 def test_an_armature_that_the_actuator_does_not_know_stays_in_mjx(in_mjx):

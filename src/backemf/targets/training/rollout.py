@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BackemfWarning, InvalidValue, MissingValue, NotAvailable, UnknownName
-from ...findings import Finding
+from ...findings import Finding, finding
 from ...mujoco.xml import compile_edited
 from ...physics.actuator import Actuator
 from ...physics.maths import is_whole
 from ...results.fit_result import Fit
 from ..export import export
 from .jax import load_file
+
+CONTACTS_OFF = 1 << 4
+"""MuJoCo's flag for a model without contacts."""
 
 
 class Rollout:
@@ -50,10 +53,6 @@ class Rollout:
         wanted: Any = actuators if several else {".*": actuators}
         edited: Any = export(wanted, "jax@mjx", into=model, replay=False)
         (made,) = edited.exports
-        self.findings = edited.findings
-        for finding in self.findings:
-            if finding.code == "mjx_ignores":
-                warnings.warn(str(finding), BackemfWarning, stacklevel=2)
         self.model = compile_edited(mujoco, Path(model), edited.files)
         # MJX's solver has derivatives only where it takes one iteration
         self.model.opt.iterations = 1
@@ -61,6 +60,21 @@ class Rollout:
         self._robot, self._actuator = space["Robot"](self.model), made.actuator
         self.params, self.joints = self._robot.params(), self._robot.joints
         self._model, self._data = mjx.put_model(self.model), mjx.make_data(self.model)
+        self.findings = (*edited.findings, *self._find_precision())
+        for each in self.findings:
+            if each.code in ("mjx_ignores", "mjx_in_32_bits"):
+                warnings.warn(str(each), BackemfWarning, stacklevel=2)
+
+    def _find_precision(self) -> list[Finding]:
+        """Whether MJX's line search may divide by squares that are 0 in 32 bits: where its solver runs."""
+        model, bits = self.model, 8 * self._data.qpos.dtype.itemsize
+        limited = (model.jnt_limited, model.dof_frictionloss, model.tendon_limited, model.tendon_frictionloss)
+        touches = bool(model.ngeom > 1) and not model.opt.disableflags & CONTACTS_OFF
+        if bits > 32 or not (touches or model.neq or any(rows.any() for rows in limited)):
+            return []
+        text = "MJX's solver holds what limits this model in 32 bits, where its slopes may be NaN."
+        remedy = 'jax.config.update("jax_enable_x64", True) before the rollout is made; or take values alone'
+        return [finding("mjx_in_32_bits", text, remedy, bits=bits)]
 
     def __call__(
         self,
