@@ -4,6 +4,7 @@ what a pendulum must do with it as its actuator (tests/targets/training/proofs.p
 python scripts/hosts.py                     all three, some minutes
 python scripts/hosts.py --only newton       one of them; the docs stay as they are
 python scripts/hosts.py --only usd          layers of USD in Newton
+python scripts/hosts.py --only jax c        tests of files for JAX, MJX and C, and their rows of docs/live.md
 python scripts/hosts.py --only live         every way beside the other: the table of docs/live.md
 """
 
@@ -16,6 +17,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from conformance import ROOT
 from docs_tables import fill, fill_numbers, markdown
@@ -32,15 +34,22 @@ HOSTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mujoco-warp": ("4.0.0", ("mujoco==4.0.0", "mujoco-warp==4.0.0")),
 }
 """They exclude one another: each asks for a MuJoCo of its own."""
+LANGUAGES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "jax": ("0.10.2", ("jax==0.10.2", "mujoco==4.0.0", "mujoco-mjx==3.17.0"),
+            "tests/targets/training/test_jax.py"),
+    "c": ("cc", (), "tests/targets/code/test_c.py"),
+}  # fmt: skip
+"""Hosts of code: version, packages of an environment without the simulators, and the tests that run there."""
 
 
 def environment(name: str, build: Path) -> Path:
     """A Python with that simulator; made once, then kept."""
-    version, packages = USD if name == "usd" else HOSTS[name]
+    version, packages, *_ = USD if name == "usd" else {**HOSTS, **LANGUAGES}[name]
     home = build / f"{name}-{version}"
     name = "newton" if name == "usd" else name
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     asked = f"import importlib.metadata as m; raise SystemExit(m.version({name!r}) != {version!r})"
+    asked = asked if packages else "import numpy"
     if not python.exists() or subprocess.run([python, "-c", asked], check=False).returncode:
         print(f"making an environment with {name} {version}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
@@ -83,6 +92,21 @@ def layers(build: Path) -> list[str]:
     return [f"usd: {one['part']}: {word}" for one in found["parts"] for word in one["wrong"]]
 
 
+def language(name: str, build: Path) -> list[str]:
+    """What does not hold of the tests of a host of code, run by its own environment."""
+    python = environment(name, build)
+    wanted = ("backemf.targets.code.c_language", "compiler") if name == "c" else ("jax", "__version__")
+    shown = f"import {wanted[0]} as m; x = m.{wanted[1]}; print(x() if callable(x) else x)"
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    how: dict[str, Any] = {"cwd": ROOT, "env": path, "stdout": subprocess.PIPE, "text": True, "check": False}
+    version = subprocess.run([python, "-c", shown], **how).stdout.strip()
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not proof and not slow"]
+    done = subprocess.run([python, *words, LANGUAGES[name][2]], **how)
+    last = (done.stdout.strip().splitlines() or ["no answer"])[-1]
+    print(f"{name} {version}: {last}", flush=True)
+    return [f"{name}: {last}"] if done.returncode else []
+
+
 EXACT = "0"
 """Of hosts that take the engine's own step: its friction holds what it can hold."""
 WAYS = (
@@ -115,17 +139,18 @@ WAYS = (
 """What one simulates with, what to take there, its target, creep, gradients, cost, and what it needs."""
 
 
-def shell(words: list[str], folder: Path) -> dict:
-    """What a command of ours answers with `--json`; empty where it refuses."""
+def shell(words: list[str], folder: Path, python: Path | str = sys.executable) -> dict:
+    """What a command of ours answers with `--json`, run by an interpreter; empty where it refuses."""
     call = "import sys; from backemf.apps.cli.main import main; sys.exit(main())"
-    command = [sys.executable, "-c", call, *words, "--json"]
+    command = [str(python), "-c", call, *words, "--json"]
     path = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, cwd=folder, env=path, stdout=subprocess.PIPE, text=True, check=False)
     return json.loads(done.stdout) if done.returncode == 0 else {}
 
 
-def ways(build: Path) -> None:
-    """Every way off by the demonstration's held-out recordings, and how still it holds; into docs/live.md."""
+def ways(build: Path, only: tuple[str, ...] = ()) -> None:
+    """Every way off by the demonstration's held-out recordings, and how still it holds; into docs/live.md,
+    unless `only` some are asked for. Hosts of code are run by their own environment."""
     out = build / "demo"
     if not (out / "fit.json").is_file():
         shell(["demo", "-o", str(out)], build)
@@ -135,16 +160,20 @@ def ways(build: Path) -> None:
     )
     off, own, rows = str(out / "logs" / "m0.6_l0.1_kp16_5.json"), {}, []
     for simulated, take, target, creep, *others in WAYS:
-        errors = []
+        if only and target not in only:
+            continue
+        python, errors = environment(target, build) if target in LANGUAGES else sys.executable, []
         for logs in (held, [off]):
             words = [str(out / "fit.json"), *logs, "--to", target, "--set", "drive.proportional=16"]
             if target == "mujoco":  # as the demonstration does: its numbers are chosen on the logs of the fit
                 words += [word for log in seen for word in ("--log", log)]
-            cases = shell(["replay", *words], build).get("replay", {}).get("cases", ())
+            cases = shell(["replay", *words], build, python).get("replay", {}).get("cases", ())
             errors.append(", ".join(f"{1e3 * case['target_log']:.3g}" for case in cases) or "no switch")
             own |= {case["name"]: f"{1e3 * case['native_log']:.3g}" for case in cases}
         print(target, *errors, flush=True)
         rows.append([simulated, take, *errors, creep or file_creep(out, build), *others])
+    if only:
+        return
     last = [f"{own[Path(held[0]).stem]}, {own[Path(held[1]).stem]}", own.get(Path(off).stem, "-")]
     last = ["Python, and nothing else", "[`be.simulate`](simulate.md), [a stepper](engines.md)", *last]
     rows.append([*last, EXACT, "no", "[engines](engines.md)", "backemf"])
@@ -162,7 +191,7 @@ def file_creep(out: Path, build: Path) -> str:
     return f"{said[0]}; {said[1]} as `frictionloss`"
 
 
-PARTS = [*HOSTS, "usd", "live"]
+PARTS = [*HOSTS, *LANGUAGES, "usd", "live"]
 
 
 def main() -> int:
@@ -180,8 +209,11 @@ def report(names: list[str], build: Path) -> int:
     """Print the table, fill it into the docs where it is whole, and say what does not hold."""
     build.mkdir(parents=True, exist_ok=True)
     wrong = layers(build) if "usd" in names else []
-    if "live" in names:
-        ways(build)
+    code = tuple(name for name in names if name in LANGUAGES)
+    for name in code:
+        wrong += language(name, build)
+    if code or "live" in names:
+        ways(build, () if "live" in names else code)
     names = [name for name in names if name in HOSTS]
     if names:
         (head, *rows), more = proven(names, build)
