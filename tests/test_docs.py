@@ -173,7 +173,7 @@ def test_the_commands_of_the_so101_give_the_numbers_of_their_page(shared_data, t
         assert exit_code() == 0, f"{line}: {capfd.readouterr().err}"
         printed = capfd.readouterr()
         said.append(printed.out + printed.err)
-    page = prose(SO101)
+    page = re.sub(r"<!--.*?-->", "", prose(SO101))  # where numbers are filled in
     score = backemf.Fit.read("fit.json").score
     assert score is not None
     together = [float(x) for x in re.findall(r"\*\*([0-9.]+)\*\*", page)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import time
 
 import numpy as np
@@ -141,6 +142,8 @@ def test_before_anything_is_found_and_asked_twice_it_ends_at_once():
     seen.stop()
     with pytest.raises(KeyboardInterrupt):
         seen.stop()
+    if hasattr(signal, "getitimer"):  # nothing rings later, in what comes next
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
 
 
 def test_a_fit_that_looks_nowhere_is_stopped_all_the_same():

@@ -36,7 +36,8 @@ class JobProgress:
     def stop(self, *_: Any) -> None:
         """Asked to stop, a fit that has found something ends at its next step, or amid one that takes long,
         and keeps it; one that has not, and one that is asked again, ends at once."""
-        if self.stopping or not self._steps:
+        self._may_stop()  # asked again; its clock must not ring behind that
+        if not self._steps:
             raise KeyboardInterrupt
         self.stopping = True
         with contextlib.suppress(AttributeError, ValueError):  # Windows has no such clock: then at a step
