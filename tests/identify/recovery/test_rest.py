@@ -51,9 +51,26 @@ def test_a_number_beside_the_law_is_found(number):
         bands=False,
     )
     found = fit.parameters[path]
-    print(number, found.value, found.error, fit.training_mae)
     assert abs(found.value - WORTH[number]) < 3.0 * found.error
     assert found.error < 0.5 * WORTH[number]
+
+
+def test_cogging_is_found_with_its_phase():
+    """Of a motor that nobody knows to cog, twice in a turn, behind gears of 20."""
+    gearbox, cogging = (
+        be.gearbox.Gearbox(ratio=20.0),
+        be.motor.Cogging(amplitude=2e-3, periods=2.0, phase=0.7),
+    )
+    motor = be.motor.Motor(resistance=4.0, torque_constant=0.045, rotor_inertia=7.5e-6)
+    plain = replace(SERVO, motor=motor, gearbox=gearbox)
+    truth = replace(plain, motor=replace(motor, cogging=cogging))
+    paths = ["motor.cogging.amplitude", "motor.cogging.phase"]
+    fit = be.fit(plain, recordings(truth)[:3], also=paths, n_starts=1, offset=False, bands=False)
+    amplitude, phase = (fit.parameters[path] for path in paths)
+    assert amplitude.value == pytest.approx(2e-3, abs=3.0 * amplitude.error)
+    assert phase.value == pytest.approx(0.7, abs=3.0 * phase.error)
+    assert amplitude.error < 2e-4
+    assert phase.error < 0.1
 
 
 def test_a_rung_that_cannot_have_it_is_refused_unless_another_can():
