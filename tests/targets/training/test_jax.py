@@ -339,7 +339,7 @@ def test_elliptic_cones_become_pyramidal_and_it_is_said(in_mjx, tmp_path):
     assert np.all(np.isfinite(be.rollout(in_mjx, {".*": LATE}, np.full((2, 1), 0.1))))
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_three_numbers_of_a_real_arm_by_gradient_are_those_of_a_fit(in_mjx, shared_data, monkeypatch):
     """The example of the page, as it stands there, on the recording that it names."""
     docs = Path(__file__).resolve().parents[3] / "docs" / "targets" / "jax.md"
