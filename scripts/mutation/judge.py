@@ -9,8 +9,9 @@ from .reach import LONGEST, PACKAGE, Reach
 from .sandbox import Ended, Sandbox
 from .sites import Mutant
 
-COMPILED = (f"{PACKAGE}/model/", f"{PACKAGE}/engine/")
-"""Rooms whose every change compiles all kernels anew; the other rooms' mutants share a cache of them."""
+COMPILED = (f"{PACKAGE}/engine/",)
+"""Rooms whose every change compiles all kernels anew; the other rooms' mutants share a cache of them, where a
+kernel goes by what the physics says."""
 FIRST = 25
 """Tests of the first round, which are over soon; most mutants do not survive them."""
 SLOWER, START = 3.0, 60.0

@@ -136,7 +136,7 @@ class Coverage:
         return difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
     def _measured(self, file: str) -> dict:
-        # Compiled once in a folder that starts empty: the first test that needs a kernel runs the physics' lines.
+        # In a folder that starts empty: the first test that needs a kernel runs the lines of the physics.
         ended = self.sandbox.run([file], limit=LONGEST, kernels=self.sandbox.home / "kernels", measure=True)
         outcomes, lines = ended.notes.get("outcomes", {}), ended.notes.get("lines", {})
         if ended.code is None:
