@@ -20,7 +20,7 @@ NOT_USED = (
     "tests/cli/",
     "tests/film/",
     "tests/fuzz/",
-    "tests/recorder/",
+    "tests/recorder/test_kills.py",
     "tests/report/test_browser.py",
     "tests/test_cli.py",
     "tests/test_docs.py",
