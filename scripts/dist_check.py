@@ -109,7 +109,7 @@ RUNNERS = {"uvx": ("--refresh-package", "backemf", "--from"), "pipx": ("run", "-
 which they keep nothing of an older wheel of that name."""
 
 
-def demonstrated(wheel: Path, folder: str) -> bool:
+def runs_demo(wheel: Path, folder: str) -> bool:
     """Whether `backemf demo` runs from the wheel by each of `RUNNERS` that this machine has."""
     went = True
     for runner, words in RUNNERS.items():
@@ -154,7 +154,7 @@ def main() -> int:
         code = subprocess.run([python, "-I", script], cwd=folder, check=False).returncode
         command = python.with_name("backemf.exe" if os.name == "nt" else "backemf")
         code = code or subprocess.run([command, "catalog"], cwd=folder, check=False).returncode
-        shown = bool(code) or demonstrated(wheel, folder)
+        shown = bool(code) or runs_demo(wheel, folder)
     ended = "end with an error" if code else "run"
     print(f"{wheel.name}: the README's first example and `backemf catalog` {ended}")
     return 1 if code or not shown else 0

@@ -15,7 +15,7 @@ import backemf
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "scripts"))
 
-from dist_check import BUILT_FROM, demonstrated, disagreements, left_out  # noqa: E402  # after the path to scripts is set
+from dist_check import BUILT_FROM, disagreements, left_out, runs_demo  # noqa: E402  # behind the path
 
 FILES = ("src/backemf/__init__.py", "CHANGELOG.md", "CITATION.cff")
 
@@ -66,5 +66,5 @@ def test_a_demonstration_that_fails_is_said(tmp_path, monkeypatch, capsys, write
     folder = tmp_path / "run"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert demonstrated(tmp_path / "a.whl", str(folder)) is good
+    assert runs_demo(tmp_path / "a.whl", str(folder)) is good
     assert ("runs" if good else f"ends with {ends}: why") in capsys.readouterr().out

@@ -56,6 +56,18 @@ def test_friction_comes_back_with_the_time_that_a_joint_rests():
     )
 
 
+@pytest.mark.parametrize("extra", [{}, {"peak": 0.4}, {"dwell": 0.3}, {"peak": 0.4, "dwell": 0.3}])
+@pytest.mark.parametrize("exponent", [None, 1.3])
+def test_a_joint_that_stops_within_a_step_has_what_one_at_rest_has(extra, exponent):
+    friction = be.friction.Stribeck(**STRIBECK, **extra, stribeck_exponent=exponent)
+    state = {"loosened": 0.6}
+    assert friction.resting(state, 0.02) == pytest.approx(friction.remaining(state, 0.0, 0.02), rel=1e-14)
+    for w in (0.3, -2.0):  # a lasting speed is one at which nothing changes any more
+        for name, value in friction.remember(state, w, 99.0).items():
+            held = friction.remaining({name: value}, w, 0.02)
+            assert held == pytest.approx(friction.stribeck(w), rel=1e-12)
+
+
 def test_a_joint_that_rested_longer_holds_more():
     """Driven at a lasting speed, stopped, and pulled after a while: 0.1 + 0.1 (1 - x exp(-t / T)), x what the
     motion had loosened."""

@@ -231,8 +231,8 @@ class Stribeck(Coulomb):
     """By how much more of the extra friction at rest a joint holds before it breaks away; gone at a tenth of
     w_s, so that what slips slowly has less."""
     dwell: float | None = quantity("s", "T", default=None, above=0, within=30.0)
-    """Time in which the extra friction at rest comes back; it is 1 / (1 + |w| / w_s) of itself at a lasting
-    speed."""
+    """Time in which the extra friction at rest comes back; at a lasting speed it is 1 / (1 + |w / w_s|^gamma)
+    of itself, gamma 1 if absent."""
 
     def check(self) -> None:
         """Refuse less friction at rest than in motion, and rest of what never rests."""
@@ -257,14 +257,15 @@ class Stribeck(Coulomb):
         return self.stribeck_velocity
 
     def stribeck(self, w: Scalar) -> Scalar:
-        if self.dwell is not None:
-            left = 1.0 / (1.0 + absolute(w) / self.stribeck_velocity)
-        else:
-            left = fading(w, self.stribeck_velocity, self.stribeck_exponent)
+        plain = self.dwell is None
+        left = fading(w, self.stribeck_velocity, self.stribeck_exponent) if plain else 1 / (1 + self._pace(w))
         return left + self._holding(w)
 
+    def _pace(self, w: Scalar) -> Scalar:
+        x = absolute(w) / self.stribeck_velocity
+        return x if self.stribeck_exponent is None else power(x, self.stribeck_exponent)
+
     def _holding(self, w: Scalar) -> Scalar:
-        """What a joint holds at rest beside, of the extra friction there."""
         return 0.0 if self.peak is None else self.peak * fading(w, NARROW * self.stribeck_velocity, None)
 
     @property
@@ -285,7 +286,7 @@ class Stribeck(Coulomb):
 
     def _loosen(self, state: Mapping[str, Scalar], w: Scalar, h: Scalar) -> Scalar:
         """How much of the extra friction is gone after h seconds at a velocity w: rate and state, exact."""
-        x = absolute(w) / self.stribeck_velocity
+        x = self._pace(w)
         lasting = x / (1.0 + x)
         return lasting + (state["loosened"] - lasting) * exp(-(1.0 + x) * h / present(self.dwell))
 
@@ -568,8 +569,7 @@ class LoadLuGre(LuGre, M4):
 
 @part
 class LoadMaxwellSlip(MaxwellSlip, M4):
-    """Maxwell slip whose springs slip at M4's level: a contact that remembers where it turned back, and holds
-    more under load."""
+    """Maxwell slip whose springs slip at M4's level: a contact that remembers, and holds more under load."""
 
     check = LuGre.check
     as_lugre = LuGre.as_lugre
