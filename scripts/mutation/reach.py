@@ -17,13 +17,10 @@ from .sites import Mutant
 
 PACKAGE = "src/backemf"
 NOT_USED = (
-    "tests/cli/",
     "tests/film/",
     "tests/fuzz/",
     "tests/recorder/test_kills.py",
     "tests/report/test_browser.py",
-    "tests/test_cli.py",
-    "tests/test_docs.py",
     "tests/test_layers.py",
     "tests/test_mutants.py",
 )

@@ -15,7 +15,7 @@ from backemf.targets.export import export
 from backemf.targets.mujoco import classic, dcmotor_target
 from backemf.targets.mujoco.run import INERT
 from backemf.targets.reference_motions import make_case
-from backemf.targets.replay import replay
+from backemf.targets.replay import read_export, replay
 from backemf.targets.training import torch
 
 from ..conftest import needed
@@ -171,6 +171,27 @@ def test_a_robot_that_was_edited_is_replayed_joint_by_joint(tmp_path):
     inside = replay(read_export(str(path), GEARED, "b"), refine=False)
     for one, other in zip(alone.cases, inside.cases, strict=True):
         assert np.max(np.abs(one.target - other.target)) < 1e-9
+
+
+PLAIN_SERVO = """<mujoco><option timestep="0.001"/>
+<worldbody><body><joint name="j" axis="0 1 0" damping="0.05" armature="0.003"/>
+<geom type="capsule" size="0.01" fromto="0 0 0 0 0 -0.1" mass="0.1"/></body></worldbody>
+<actuator><position name="a" joint="j" kp="5" kv="0.2" forcerange="-2 2"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("kp", [2.5, 5.0, 10.0])
+def test_a_file_of_somebody_else_takes_the_gain_of_a_recording(tmp_path, kp):
+    (tmp_path / "arm.xml").write_text(PLAIN_SERVO)
+    t = np.arange(0.0, 2.0, 0.002)
+    asked = be.Signal(time=t, values=0.3 * np.sin(3.0 * t))
+    log = be.Log(
+        name="sweep",
+        signals={"position": asked, "position_target": asked},
+        bench=be.bench.Pendulum(mass=0.1, length=0.1),
+        settings={"drive.volts_per_radian": kp},
+    )
+    (case,) = replay(read_export(str(tmp_path / "arm.xml")), [log], refine=False).cases
+    assert case.target_native < 1e-3  # 14 mrad with the file's own gain where 10 was recorded
 
 
 def test_a_training_file_is_executed_as_it_stands():

@@ -308,7 +308,9 @@ def _ctrlrange(drive: Drive, gear: float) -> dict[str, str]:
 
 def adjustment(export: Export, settings: Mapping[str, float]) -> Adjust:
     """What other settings of the drive, such as a recording's own gain, change in the file's numbers."""
-    law, request = SPEC.read_law(export.numbers), request_of(export)
+    request = request_of(export)
+    closed = closed_law(export.actuator, request.load, request.amplitude)
+    law = SPEC.read_law(export.numbers) if export.numbers else closed  # a file from elsewhere says no numbers
     at, after = tuned_law(export.actuator, law, request), export.actuator.replace(**settings)
     return settings_of(
         _compile_model(export.actuator, law, request), _compile_model(after, at(settings), request)
