@@ -306,6 +306,8 @@ def test_tests_that_run_the_line_come_first_and_one_of_each_function(sandbox, tm
 
 
 def test_what_is_compiled_from_its_text_is_reached_through_its_reader(sandbox, tmp_path):
+    for path in {*reach.READ_BY, *reach.READ_BY.values()}:
+        assert (mutants.ROOT / path).is_file(), path
     read, reader = next(iter(reach.READ_BY.items()))
     name = "tests/simulator/live/test_a.py"
     coverage = reach.Coverage(sandbox, tmp_path / "coverage.json")

@@ -26,8 +26,8 @@ NOT_USED = (
 )
 """Tests that are slow, look at other rooms, or read the source instead of running it."""
 READ_BY = {
-    f"{PACKAGE}/simulator/live/{name}.py": f"{PACKAGE}/simulator/live/callback.py"
-    for name in ("kernel", "memory", "places")
+    f"{PACKAGE}/mujoco/live/{name}.py": f"{PACKAGE}/mujoco/live/callback.py"
+    for name in ("addresses", "kernel", "places")
 }
 """Sources that are read as text and compiled: none of their lines runs in Python, so that tests reach them
 through the file that reads them."""
