@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("mujoco")
@@ -13,7 +15,8 @@ from typer.testing import CliRunner
 
 from backemf.apps.cli.exports import conform as command
 from backemf.errors import InvalidValue, MissingValue
-from backemf.mujoco.conform import conform
+from backemf.mujoco.arrays import from_model, load_model, place
+from backemf.mujoco.conform import _signals, _WatchedMotor, conform
 
 MODEL = """<mujoco><option timestep="0.002" integrator="{integrator}"/>
 <default><joint damping="0.01"/><geom contype="0" conaffinity="0"/></default>
@@ -117,3 +120,75 @@ def test_a_bristle_that_hardly_moves_agrees(write):
     (row,) = conform(write(text), steps=200)
     assert set(row.differences) == {"force", "position", "velocity", "bristle"}
     assert row.worst < 1e-14  # all digits of e^{ah} - 1, which the engine does not keep, are 1e-4 away
+
+
+LONE = """<mujoco><option {option}>{flag}</option><worldbody><body><joint name="j" axis="0 1 0" {joint}/>
+<geom size=".1" mass="1" contype="0" conaffinity="0"/><site name="s"/></body></worldbody>{more}<actuator>
+<dcmotor joint="j" motorconst=".1" resistance="2" {motor}/>{other}</actuator></mujoco>"""
+NOT_ALONE = {
+    "": "",
+    "implicit alone": "",
+    "density": "",
+    "implicit density": "also takes the fluid forces implicitly",
+    "viscosity implicit": "also takes the fluid forces implicitly",
+    "damped": "eulerdamp is disabled",
+    "damped implicit": "",
+    "limited": "actuatorfrcrange",
+    "held up": "actuatorgravcomp",
+    "pulled": "other actuators or tendons",
+    "two": "other actuators or tendons",
+    "group": "its group 2 is disabled",
+    "other group": "",
+    "clamp": "actuation or clampctrl",
+    "idle": "actuation or clampctrl",
+}
+
+
+@pytest.mark.parametrize("case", NOT_ALONE)
+def test_a_joint_moves_by_its_motor_alone_or_it_is_said_why_not(write, case):
+    """What else acts is named; without anything else, the whole state agrees."""
+    has = case.split()
+    option = 'integrator="implicitfast"' * ("implicit" in has) + ' density="1.2"' * ("density" in has)
+    option += ' viscosity="0.1"' * ("viscosity" in has)
+    option += f' actuatorgroupdisable="{2 if case == "group" else 3}"' * ("group" in has)
+    off = {"damped": "eulerdamp", "clamp": "clampctrl", "idle": "actuation"}.get(has[0] if has else "")
+    tendon = '<tendon><fixed><joint joint="j" coef="1"/></fixed></tendon>'
+    joint = 'actuatorfrcrange="-1 1"' * ("limited" in has) + 'actuatorgravcomp="true"' * ("held" in has)
+    text = LONE.format(
+        option=option,
+        flag=f'<flag {off}="disable"/>' if off else "",
+        joint=f'damping="0.01" {joint}',
+        more=tendon * ("pulled" in has),
+        motor='group="2"' * ("group" in has),
+        other='<motor joint="j"/>' * ("two" in has),
+    )
+    (row,) = conform(write(text), steps=20)
+    assert NOT_ALONE[case] in row.note
+    assert bool(NOT_ALONE[case]) == bool(row.note)
+    assert row.worst is None or row.worst <= 1e-13
+    assert ("velocity" in row.differences) == (not row.note)
+
+
+@pytest.mark.parametrize("off", [1.01, 0.99])
+def test_a_number_that_is_off_is_seen_in_every_difference(write, monkeypatch, off):
+    """A torque that is a hundredth off is one after a step too, in the velocity by its share."""
+
+    def other(model, i):
+        dcmotor = from_model(model, i)
+        return replace(dcmotor, motor=replace(dcmotor.motor, resistance=off * dcmotor.motor.resistance))
+
+    monkeypatch.setattr("backemf.mujoco.conform.from_model", other)
+    text = LONE.format(option="", flag="", joint="", more="", motor="", other="")
+    (row,) = conform(write(text), steps=30)
+    assert row.differences["force"] == pytest.approx(abs(1 / off - 1), rel=1e-6)
+    assert 1e-4 < row.differences["velocity"] <= row.differences["force"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 3.0), (2.0, 2.5)])
+def test_what_is_sent_goes_a_little_beyond_its_range(write, low, high):
+    text = LONE.format(option="", flag="", joint="", more="", motor=f'ctrlrange="{low} {high}"', other="")
+    model = load_model(write(text))
+    watched = [_WatchedMotor(at=place(model, 0), dcmotor=from_model(model, 0), alone="")]
+    sent = [u[0] for t in np.linspace(0, 2, 400) for _, u in _signals(watched, t)]
+    beyond = np.array([low - min(sent), max(sent) - high]) / (high - low)
+    assert np.all((beyond > 0.05) & (beyond < 0.6))
