@@ -107,19 +107,17 @@ def test_a_robot_is_stored_and_read_back(arm, tmp_path):
     assert store.read(tmp_path / "robot.json", be.Robot) == robot
 
 
-@pytest.mark.parametrize(
-    ("actuator", "joint", "limit"),
-    [
-        ('<motor joint="elbow" gear="-4" ctrlrange="-2 3"/>', "", 12.0),
-        ('<motor joint="elbow" gear="4" ctrlrange="-2 3" forcerange="-2.5 1"/>', "", 10.0),
-        ('<general joint="elbow" gainprm="-5" ctrlrange="-2 1" gear="4"/>', "", 40.0),
-        ('<motor joint="elbow" gear="4" ctrlrange="-2 3"/>', 'actuatorfrcrange="-7 6"', 7.0),
-        ('<position joint="elbow" kp="9" ctrlrange="-2 3"/>', "", None),
-        ('<position joint="elbow" kp="9" forcerange="-2 3"/>', 'actuatorfrcrange="-7 6"', 3.0),
-        ("", 'actuatorfrcrange="-5 6"', 6.0),
-        ("", "", None),
-    ],
-)
+FRC = 'actuatorfrcrange="-7 6"'
+GIVES = [('<motor joint="elbow" gear="-4" ctrlrange="-2 3"/>', "", 12.0),
+         ('<motor joint="elbow" gear="4" ctrlrange="-2 3" forcerange="-2.5 1"/>', "", 10.0),
+         ('<general joint="elbow" gainprm="-5" ctrlrange="-2 1" gear="4"/>', "", 40.0),
+         ('<motor joint="elbow" gear="4" ctrlrange="-2 3"/>', FRC, 7.0),
+         ('<position joint="elbow" kp="9" ctrlrange="-2 3"/>', "", None),
+         ('<position joint="elbow" kp="9" forcerange="-2 3"/>', FRC, 3.0),
+         ("", FRC, 7.0), ("", "", None)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("actuator", "joint", "limit"), GIVES)
 def test_what_an_actuator_may_give(tmp_path, actuator, joint, limit):
     """The least of what its force, its command by its gain and gear, and its joint allow."""
     text = ARM.replace('<position name="m_elbow" joint="elbow" class="servo"/>', actuator)

@@ -122,51 +122,46 @@ def test_a_bristle_that_hardly_moves_agrees(write):
     assert row.worst < 1e-14  # all digits of e^{ah} - 1, which the engine does not keep, are 1e-4 away
 
 
-LONE = """<mujoco><option {option}>{flag}</option><worldbody><body><joint name="j" axis="0 1 0" {joint}/>
+LONE = """<mujoco><option {option}>{flag}</option><worldbody><body><joint name="j" axis="0 1 0" damping=".01"
+{joint}/>
 <geom size=".1" mass="1" contype="0" conaffinity="0"/><site name="s"/></body></worldbody>{more}<actuator>
 <dcmotor joint="j" motorconst=".1" resistance="2" {motor}/>{other}</actuator></mujoco>"""
-NOT_ALONE = {
-    "": "",
-    "implicit alone": "",
-    "density": "",
-    "implicit density": "also takes the fluid forces implicitly",
-    "viscosity implicit": "also takes the fluid forces implicitly",
-    "damped": "eulerdamp is disabled",
-    "damped implicit": "",
-    "limited": "actuatorfrcrange",
-    "held up": "actuatorgravcomp",
-    "pulled": "other actuators or tendons",
-    "two": "other actuators or tendons",
-    "group": "its group 2 is disabled",
-    "other group": "",
-    "clamp": "actuation or clampctrl",
-    "idle": "actuation or clampctrl",
-}
+FLUID, OTHERS = "also takes the fluid forces implicitly", "other actuators or tendons"
+OFF = '<flag {}="disable"/>'
+TENDON = '<tendon><fixed><joint joint="j" coef="1"/></fixed></tendon>'
+IMPLICIT = 'integrator="implicitfast" '
+ALONE = [
+    ({}, ""),
+    ({"option": IMPLICIT}, ""),
+    ({"option": 'density="1.2"'}, ""),
+    ({"option": IMPLICIT + 'density="1.2"'}, FLUID),
+    ({"option": IMPLICIT + 'viscosity="0.1"'}, FLUID),
+    ({"flag": OFF.format("eulerdamp")}, "eulerdamp is disabled"),
+    ({"flag": OFF.format("eulerdamp"), "option": IMPLICIT}, ""),
+    ({"joint": 'actuatorfrcrange="-1 1"'}, "actuatorfrcrange"),
+    ({"joint": 'actuatorgravcomp="true"'}, "actuatorgravcomp"),
+    ({"more": '<keyframe><key qpos=".3"/></keyframe>'}, ""),
+    ({"more": TENDON}, OTHERS),
+    ({"other": '<motor joint="j"/>'}, OTHERS),
+    ({"motor": 'group="2"', "option": 'actuatorgroupdisable="2"'}, "its group 2 is disabled"),
+    ({"motor": 'group="2"', "option": 'actuatorgroupdisable="3"'}, ""),
+    ({"flag": OFF.format("clampctrl")}, "actuation or clampctrl"),
+    ({"flag": OFF.format("actuation")}, "actuation or clampctrl"),
+]
 
 
-@pytest.mark.parametrize("case", NOT_ALONE)
-def test_a_joint_moves_by_its_motor_alone_or_it_is_said_why_not(write, case):
+def lone(**given):
+    parts = dict.fromkeys(("option", "flag", "joint", "more", "motor", "other"), "")
+    return LONE.format(**{**parts, **given})
+
+
+@pytest.mark.parametrize(("given", "why"), ALONE)
+def test_a_joint_moves_by_its_motor_alone_or_it_is_said_why_not(write, given, why):
     """What else acts is named; without anything else, the whole state agrees."""
-    has = case.split()
-    option = 'integrator="implicitfast"' * ("implicit" in has) + ' density="1.2"' * ("density" in has)
-    option += ' viscosity="0.1"' * ("viscosity" in has)
-    option += f' actuatorgroupdisable="{2 if case == "group" else 3}"' * ("group" in has)
-    off = {"damped": "eulerdamp", "clamp": "clampctrl", "idle": "actuation"}.get(has[0] if has else "")
-    tendon = '<tendon><fixed><joint joint="j" coef="1"/></fixed></tendon>'
-    joint = 'actuatorfrcrange="-1 1"' * ("limited" in has) + 'actuatorgravcomp="true"' * ("held" in has)
-    text = LONE.format(
-        option=option,
-        flag=f'<flag {off}="disable"/>' if off else "",
-        joint=f'damping="0.01" {joint}',
-        more=tendon * ("pulled" in has),
-        motor='group="2"' * ("group" in has),
-        other='<motor joint="j"/>' * ("two" in has),
-    )
-    (row,) = conform(write(text), steps=20)
-    assert NOT_ALONE[case] in row.note
-    assert bool(NOT_ALONE[case]) == bool(row.note)
+    (row,) = conform(write(lone(**given)), steps=20)
+    assert why in row.note
+    assert ("velocity" in row.differences) == (not why) == (not row.note)
     assert row.worst is None or row.worst <= 1e-13
-    assert ("velocity" in row.differences) == (not row.note)
 
 
 @pytest.mark.parametrize("off", [1.01, 0.99])
@@ -178,16 +173,14 @@ def test_a_number_that_is_off_is_seen_in_every_difference(write, monkeypatch, of
         return replace(dcmotor, motor=replace(dcmotor.motor, resistance=off * dcmotor.motor.resistance))
 
     monkeypatch.setattr("backemf.mujoco.conform.from_model", other)
-    text = LONE.format(option="", flag="", joint="", more="", motor="", other="")
-    (row,) = conform(write(text), steps=30)
+    (row,) = conform(write(lone()), steps=30)
     assert row.differences["force"] == pytest.approx(abs(1 / off - 1), rel=1e-6)
     assert 1e-4 < row.differences["velocity"] <= row.differences["force"]
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 3.0), (2.0, 2.5)])
 def test_what_is_sent_goes_a_little_beyond_its_range(write, low, high):
-    text = LONE.format(option="", flag="", joint="", more="", motor=f'ctrlrange="{low} {high}"', other="")
-    model = load_model(write(text))
+    model = load_model(write(lone(motor=f'ctrlrange="{low} {high}"')))
     watched = [_WatchedMotor(at=place(model, 0), dcmotor=from_model(model, 0), alone="")]
     sent = [u[0] for t in np.linspace(0, 2, 400) for _, u in _signals(watched, t)]
     beyond = np.array([low - min(sent), max(sent) - high]) / (high - low)

@@ -453,7 +453,6 @@ STALL = 2.94
 STIFF = [s.stiffness for s in servos.SERVOS if s.stiffness is not None]
 HEAVY = [s.armature / s.torque for s in servos.SERVOS if s.armature is not None]
 BOUNDS = {
-    # what is bounded, the largest or least without a word, and the finding
     "kp above": (3 * max(STIFF) * STALL, "gain_far_from_servos"),
     "kp below": (min(STIFF) / 10 * STALL, "gain_far_from_servos"),
     "armature above": (3 * max(HEAVY) * STALL, "armature_far_from_servos"),
@@ -463,26 +462,22 @@ BOUNDS = {
 }
 
 
+@pytest.mark.parametrize("share", [0.85, 1.15])
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_a_number_is_told_where_it_is_beyond_its_bound_and_not_before(model, bound):
-    """Three times above what servos have, a tenth below it; with the numbers of those of half to twice the
-    torque."""
+def test_a_number_is_told_where_it_is_beyond_its_bound_and_not_before(model, bound, share):
+    """With the numbers of servos of half to twice the torque."""
     (name, side), (most, code) = bound.split(), BOUNDS[bound]
-    for share in (0.85, 1.15):
-        x = {"kp": 15.0, "armature": 0.028, "damping": 0.6, "timestep": 0.001, name: share * most}
-        path = model(
-            f'<position joint="a" kp="{x["kp"]}" forcerange="-{STALL} {STALL}"/>',
-            f'armature="{x["armature"]}" damping="{x["damping"]}"',
-        )
-        step = min(x["timestep"], 1e-4 if name == "kp" else 1.0)
-        path.write_text(path.read_text().replace("<mujoco>", f'<mujoco><option timestep="{step}"/>'))
-        (row,) = explain(path)
-        assert [f.code for f in row.findings] == [code] * ((share > 1) == (side == "above"))
-        for f in row.findings:
-            near = [s for s in servos.SERVOS if STALL / 2 <= s.torque <= 2 * STALL]
-            known = {
-                "kp": [STALL * s.stiffness for s in near if s.stiffness is not None],
-                "armature": [STALL * s.armature / s.torque for s in near if s.armature is not None],
-            }.get(name)
-            if known:
-                assert (f.numbers["low"], f.numbers["high"]) == pytest.approx((min(known), max(known)))
+    x = {"kp": 15.0, "armature": 0.028, "damping": 0.6, "timestep": 1e-4, name: share * most}
+    joint = f'armature="{x["armature"]}" damping="{x["damping"]}"'
+    path = model(f'<position joint="a" kp="{x["kp"]}" forcerange="-{STALL} {STALL}"/>', joint)
+    option = f'<mujoco><option timestep="{x["timestep"]}"/>'
+    path.write_text(path.read_text().replace("<mujoco>", option))
+    (row,) = explain(path)
+    assert [f.code for f in row.findings] == [code] * ((share > 1) == (side == "above"))
+    near = [s for s in servos.SERVOS if STALL / 2 <= s.torque <= 2 * STALL]
+    known = {
+        "kp": [STALL * s.stiffness for s in near if s.stiffness is not None],
+        "armature": [STALL * s.armature / s.torque for s in near if s.armature is not None],
+    }.get(name)
+    for f in row.findings if known else ():
+        assert (f.numbers["low"], f.numbers["high"]) == pytest.approx((min(known), max(known)))
