@@ -178,9 +178,21 @@ def test_a_number_that_is_off_is_seen_in_every_difference(write, monkeypatch, of
     assert 1e-4 < row.differences["velocity"] <= row.differences["force"]
 
 
-@pytest.mark.parametrize(("low", "high"), [(-1.0, 3.0), (2.0, 2.5)])
-def test_what_is_sent_goes_a_little_beyond_its_range(write, low, high):
-    model = load_model(write(lone(motor=f'ctrlrange="{low} {high}"')))
+SENT = [
+    ('ctrlrange="-1 3"', -1.0, 3.0),
+    ('ctrlrange="2 2.5"', 2.0, 2.5),
+    # 0.6 rad and 4 rad/s at the joint; a voltage for 3 rad/s there, and 2 A
+    ('gear="5" input="pos" controller="1"', -3.0, 3.0),
+    ('gear="5" input="vel" controller="0 0 1"', -20.0, 20.0),
+    ('gear="5"', -5.5, 5.5),
+    ('gear="5" input="ff"', -0.275, 0.275),
+    ('gear="5" input="pos" controller="1 0 0 0 0 7"', -3.0, 3.0),
+]
+
+
+@pytest.mark.parametrize(("motor", "low", "high"), SENT)
+def test_what_is_sent_goes_a_little_beyond_its_range(write, motor, low, high):
+    model = load_model(write(lone(motor=motor)))
     watched = [_WatchedMotor(at=place(model, 0), dcmotor=from_model(model, 0), alone="")]
     sent = [u[0] for t in np.linspace(0, 2, 400) for _, u in _signals(watched, t)]
     beyond = np.array([low - min(sent), max(sent) - high]) / (high - low)

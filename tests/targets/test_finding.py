@@ -91,43 +91,32 @@ def test_a_shorter_step_is_closer():
         scheme(reference, Engine(timestep=0.003))
 
 
-@pytest.mark.parametrize(
-    ("position", "velocity", "diverged", "far"),
-    [(0.045, 0.18, None, False), (0.055, 0.0, None, True), (0.0, 0.22, None, True), (0.0, 0.0, 0.3, True)],
-)
+FAR = [(0.045, 0.18, None, False), (0.055, 0.0, None, True), (0.0, 0.22, None, True), (0.0, 0.0, 0.3, True)]
+
+
+@pytest.mark.parametrize(("position", "velocity", "diverged", "far"), FAR)
 def test_what_is_far_off(position, velocity, diverged, far):
     assert Scheme(position, velocity, diverged).far is far
 
 
-@pytest.mark.parametrize("off", [0.9, 1.1])
-def test_a_motion_that_is_off_by_a_share_is_said_to_be(off):
+def test_a_motion_that_is_off_by_a_share_is_said_to_be():
     """Of the way in position, of the root mean square in velocity."""
     reference = accurate(servo(0.0, control="voltage"), INERTIA)
-    engine = Engine(integrator="implicitfast", timestep=1e-3)
-    exact = scheme(reference, engine)
-    start = reference.position[0]
-    other = reference._replace(
-        position=start + off * (reference.position - start), velocity=off * reference.velocity
-    )
-    assert exact.velocity < 1e-2
-    assert scheme(other, engine).velocity == pytest.approx(abs(1 - 1 / off), abs=1e-2)
-    way = reference.position - start
-    assert scheme(other, engine).position == pytest.approx(
-        abs(1 - 1 / off) * max(abs(way)) / np.ptp(way), abs=1e-2
-    )
+    start, way = reference.position[0], reference.position - reference.position[0]
+    other = reference._replace(position=start + 0.8 * way, velocity=0.8 * reference.velocity)
+    found = scheme(other, Engine(integrator="implicitfast", timestep=1e-3))
+    share = 0.25 * max(abs(way)) / np.ptp(way)
+    assert (found.position, found.velocity) == pytest.approx((share, 0.25), abs=0.01)
 
 
 @pytest.mark.parametrize("inertia", [0.01, 0.2])
 def test_what_it_is_asked_moves_it_there_and_back_and_stops(inertia):
-    """Under voltage it begins with the torque that accelerates it by 20 rad/s^2, and comes to rest."""
-    motor = servo(0.0, control="voltage")
-    run = accurate(motor, inertia, hold=0.01)
-    R, K, N = 2.6, 0.0047, GEAR
-    whole = inertia + N * N * 2.4e-7
-    volts = 20 * whole * R / (N * K) + 3.0 * N * K
+    """A position to 0.4 rad; a voltage with the torque for 20 rad/s^2, and 3 rad/s more."""
+    run = accurate(servo(0.0, control="voltage"), inertia)
+    R, K = 2.6, 0.0047 * GEAR
+    volts = 20 * (inertia + GEAR**2 * 2.4e-7) * R / K + 3.0 * K
     t = run.time[:-1]
     asked = np.where(t < 0.7 - 1e-9, volts * np.sin(2 * np.pi * 1.6 * t), 0.0)
     np.testing.assert_allclose(run.ctrl[:, 0], asked, atol=1e-9 * volts)
-    assert np.max(run.velocity) > 0 > np.min(run.velocity)
     held = accurate(servo(0.0), inertia).ctrl[:, 0]
     np.testing.assert_allclose(held, 0.4 * GEAR * np.sin(2 * np.pi * 1.6 * np.minimum(t, 0.7)), atol=1e-6)
