@@ -17,6 +17,7 @@ from backemf.datasheets import parts as catalogue
 from backemf.errors import InvalidValue, UnknownName
 from backemf.findings import Finding
 from backemf.mujoco.explain import servos
+from backemf.mujoco.explain.compare import PartComparison
 from backemf.mujoco.explain.explanation import ComparedPart, _findings_text, explain, summary, text
 from backemf.physics.joint_law import JointLaw
 
@@ -481,3 +482,16 @@ def test_a_number_is_told_where_it_is_beyond_its_bound_and_not_before(model, bou
     }.get(name)
     for f in row.findings if known else ():
         assert (f.numbers["low"], f.numbers["high"]) == pytest.approx((min(known), max(known)))
+
+
+OFF_BY = [(7.0, 10.0, None, False), (14.5, 10.0, None, False), (6.3, 10.0, None, True),
+          (15.8, 10.0, None, True), (None, 10.0, None, True), (9.0, None, None, False), (None, None, None, False),
+          (3.6, 7.0, (5.0, 10.0), False), (3.1, 7.0, (5.0, 10.0), True), (14.5, 7.0, (5.0, 10.0), False),
+          (15.8, 7.0, (5.0, 10.0), True), (None, 7.0, (5.0, 10.0), True)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mine", "part", "between", "off"), OFF_BY)
+def test_a_number_is_off_by_half_or_more(mine, part, between, off):
+    """Of the part's, or of what parts alike have; what the model has not is, what nobody knows is not."""
+    factor = mine / part if mine and part else None
+    assert PartComparison("friction", mine, part, factor, "", "N m", "servo", between).is_off is off
