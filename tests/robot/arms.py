@@ -45,7 +45,8 @@ URDF = """
 """
 CRANE = """
 <mujoco model="crane">
-  <asset><mesh name="wedge" vertex=".06 .05 .04  -.07 .03 .01  .02 -.08 .05  0 .01 -.09"/></asset>
+  <asset><mesh name="chip" vertex=".1 0 0  0 .1 0  0 0 .1  -.1 -.1 -.1  .2 .2 .2"/>
+    <mesh name="wedge" vertex=".06 .05 .04  -.07 .03 .01  .02 -.08 .05  0 .01 -.09"/></asset>
   <worldbody>
     <geom type="box" size=".1 .1 .1" pos="0 0 -2"/>
     <body name="cart" pos=".1 .2 .9">
@@ -61,7 +62,8 @@ CRANE = """
       </body>
     </body>
     <body name="away" pos="1 0 2">
-      <joint name="other" axis="0 1 0"/><geom size=".05" mass=".1" pos=".3 0 0"/></body>
+      <joint name="other" axis="0 1 0"/><geom size=".05" mass=".1" pos=".3 0 0"/>
+      <geom type="mesh" mesh="chip" mass="0"/></body>
   </worldbody>
 </mujoco>
 """
