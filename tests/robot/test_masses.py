@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 
 import backemf as be
 from backemf.mujoco.robot.masses import change_robot, slopes, unknowns
-from backemf.mujoco.robot.robot_motion import joint_loads, motion_of, static_loads
+from backemf.mujoco.robot.robot_motion import joint_loads, motion_of
 
 from .arms import ARM, CRANE
 from .simulated import commands
@@ -76,16 +73,3 @@ def test_numbers_have_names_units_and_tolerances(robot):
     assert len(every) == 4 * (3 if link == "fore" else 4) + 3 + 3
     with pytest.raises(be.BackemfError, match="expected a share above 0"):
         unknowns(robot, 2.0)
-
-
-def test_a_payload_is_a_mass_in_the_hand(robot):
-    """Beside the last link's farthest shape: as a body that is welded there."""
-    whole = change_robot(robot, {"payload.mass": 0.3})
-    hand, spot = ("hand", ".05 0 0") if "upper" in robot.model else ("hook", ".05 .02 -.03")
-    held = f'<body pos="{spot}"><inertial pos="0 0 0" mass=".3" diaginertia="1e-12 1e-12 1e-12"/></body>'
-    root = ElementTree.fromstring(robot.model)
-    (link,) = (b for b in root.iter("body") if b.get("name") == hand)
-    link.append(ElementTree.fromstring(held))
-    other = replace(robot, model=ElementTree.tostring(root, "unicode"))
-    at = np.random.default_rng(1).uniform(-0.3, 0.3, (5, len(robot.joints)))
-    np.testing.assert_allclose(static_loads(whole, at), static_loads(other, at), atol=1e-6)
