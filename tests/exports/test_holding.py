@@ -333,7 +333,7 @@ def test_a_bristle_holds_within_what_damps_it(h, damping, bristle, share):
 def test_springs_are_as_stiff_as_the_step_holds_beside_the_drive(gain, most):
     """h sqrt(k / J) is 1 with both, and a tenth of that is left for the springs."""
     request = Request("mujoco", "4.0", "knee", (), "formula", 0.002, "implicitfast", 0.5, 0.25, False)
-    friction = as_springs(held(gain=gain, viscous=0.3), request).friction
+    friction: Any = as_springs(held(gain=gain, viscous=0.3), request).friction
     assert (friction.stiffness, friction.coulomb, friction.viscous) == pytest.approx((most, 0.2, 0.3))
     limp = replace(held(), friction=be.friction.Viscous(viscous=0.3))
     assert as_springs(limp, request) is limp
