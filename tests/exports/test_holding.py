@@ -16,9 +16,9 @@ from backemf.errors import InvalidValue
 from backemf.mujoco.arrays import rest_springs
 from backemf.physics.friction import M4, MaxwellSlip
 from backemf.targets.code.plugin import build_library
-from backemf.targets.export import export
+from backemf.targets.export import Request, export
 from backemf.targets.mujoco.dcmotor_target import apply, read
-from backemf.targets.mujoco.holding import creep
+from backemf.targets.mujoco.holding import as_springs, creep, friction_of, springs_of, stiff_bristle
 from backemf.targets.replay import replay
 
 SERVO = be.Actuator.read("mx-106/m1")
@@ -299,3 +299,52 @@ def test_a_bristle_within_the_drives_damping_rests_and_one_beyond_rings():
     assert sigma > 0
     assert rings(1.0) < 1e-9
     assert rings(4.0) > 1e-6
+
+
+def held(resistance: float = 1e9, gain: float | None = None, viscous: float = 0.0) -> Any:
+    """0.01 kg m^2 with a back-EMF that damps by 0.25 N m s/rad over its resistance, and a law."""
+    drive = be.drive.Voltage(supply=12.0)
+    if gain is not None:
+        drive = be.drive.Impedance(newton_metres_per_radian=gain, supply=12.0)
+    motor = be.motor.Motor(resistance=resistance, torque_constant=0.5, rotor_inertia=0.01)
+    return be.Actuator(motor=motor, friction=be.friction.Coulomb(coulomb=0.2, viscous=viscous), drive=drive)
+
+
+@pytest.mark.parametrize(
+    ("h", "damping", "bristle"),
+    [
+        (0.002, 0.35, (140.0, 0.0)),  # 0.8 of it over a step
+        (0.05, 0.35, (4.0, 0.0)),  # J / h^2 at most
+        (0.002, 0.08, (32.0, 0.0)),
+        (0.002, 0.05, (250.0, 0.6 * np.sqrt(2.5))),  # next to none: a tenth of J / h^2, damped by itself
+    ],
+)
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_bristle_holds_within_what_damps_it(h, damping, bristle, share):
+    """Whether back-EMF damps or friction."""
+    actuator = held(0.25 / max(share * damping, 1e-12), viscous=(1 - share) * damping)
+    request = Request("mujoco", "4.0", "knee", (), "formula", h, "implicitfast", 0.5, 0.25, False)
+    assert stiff_bristle(actuator, actuator, request) == pytest.approx(bristle, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("gain", "most"), [(None, 2500.0), (500.0, 2000.0), (2100.0, 400.0), (2400.0, 250.0)]
+)
+def test_springs_are_as_stiff_as_the_step_holds_beside_the_drive(gain, most):
+    """h sqrt(k / J) is 1 with both, and a tenth of that is left for the springs."""
+    request = Request("mujoco", "4.0", "knee", (), "formula", 0.002, "implicitfast", 0.5, 0.25, False)
+    friction: Any = as_springs(held(gain=gain, viscous=0.3), request).friction
+    assert (friction.stiffness, friction.coulomb, friction.viscous) == pytest.approx((most, 0.2, 0.3))
+    limp = replace(held(), friction=be.friction.Viscous(viscous=0.3))
+    assert as_springs(limp, request) is limp
+
+
+@pytest.mark.parametrize("softening", [1.0, 2.0, 3.5])
+def test_springs_are_the_friction_that_they_came_from(softening):
+    slip = MaxwellSlip(coulomb=0.4, stiffness=50.0, softening=softening, viscous=0.1)
+    springs = springs_of(slip)
+    assert len(springs) == (1 if softening == 1 else 4)
+    again = friction_of(springs, **slip.drag_terms)
+    for name in ("coulomb", "stiffness", "softening", "viscous"):
+        assert getattr(again, name) == pytest.approx(getattr(slip, name))
+    assert springs_of(be.friction.Coulomb(coulomb=0.4)) == ()

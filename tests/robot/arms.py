@@ -43,3 +43,28 @@ URDF = """
     <limit lower="-1" upper="1" effort="5" velocity="3"/></joint>
 </robot>
 """
+CRANE = """
+<mujoco model="crane">
+  <asset><mesh name="chip" vertex=".1 0 0  0 .1 0  0 0 .1  -.1 -.1 -.1  .2 .2 .2"/>
+    <mesh name="wedge" vertex=".06 .05 .04  -.07 .03 .01  .02 -.08 .05  0 .01 -.09"/></asset>
+  <worldbody>
+    <geom type="box" size=".1 .1 .1" pos="0 0 -2"/>
+    <body name="cart" pos=".1 .2 .9">
+      <joint name="lift" type="slide" axis=".6 0 .8" range="-.5 .4"/>
+      <inertial pos=".02 .01 .03" quat=".9 .1 .3 .2" mass=".4" diaginertia="2e-3 3e-3 4e-3"/>
+      <body name="boom" pos=".05 .02 0" euler="20 30 -40">
+        <joint name="swing" axis="1 2 .5" pos="0 .01 0" ref="10"/>
+        <geom size=".01" mass=".3" contype="0" conaffinity="0" pos="0 0 -.5"/>
+        <body name="hook" pos=".2 .05 0"><joint name="nod" axis="0 1 .2"/>
+          <geom {shape} mass=".2" pos=".05 .02 -.03" quat=".8 .2 -.4 .1"/>
+          <body><geom size=".02" mass=".05" pos=".01 0 0"/></body>
+        </body>
+      </body>
+    </body>
+    <body name="away" pos="1 0 2">
+      <joint name="other" axis="0 1 0"/><geom size=".05" mass=".1" pos=".3 0 0"/>
+      <geom type="mesh" mesh="chip" mass="0"/></body>
+  </worldbody>
+</mujoco>
+"""
+"""A slide, turned axes, links without a name, what cannot touch, and a branch of its own far above."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -12,6 +13,8 @@ from backemf.logs.log import Log
 from backemf.logs.robot import Ground
 from backemf.mujoco.robot.contact import clearance
 from backemf.mujoco.robot.joint_simulation import simulate_joints
+from backemf.mujoco.robot.robot_motion import motion_of
+from backemf.targets.mujoco.robots import CtrlInput, drive_robot
 
 from .arms import ARM
 from .simulated import TRUTH
@@ -132,3 +135,25 @@ def test_a_command_counts_when_it_is_said_to_inside_a_sample_too(tmp_path, late)
     alone = be.simulate(TRUTH, bench, be.signal.held(fine, then), duration=1.98, dt=0.001, substeps=4)
     # half a step of 0.5 ms at 8 rad/s; a millisecond too early or late would be 8e-3
     assert q[:, 0] == pytest.approx(np.interp(t, alone.time, alone["position"]), abs=2.5e-3)
+
+
+@pytest.mark.parametrize("ways", ["live", "shipped"])
+def test_a_straight_motion_that_is_recorded_more_often_is_the_same(tmp_path, ways):
+    """A shoulder that is led evenly swings what hangs on it, however many samples say so."""
+    robot, seen = robot_of(tmp_path, ARM), []
+    for dt in (0.04, 0.02, 0.004):
+        t = np.arange(0, round(0.6 / dt) + 1) * dt
+        q = {"shoulder": -0.4 + 1.5 * t, "elbow": 0 * t, "wrist": 0 * t}
+        joints = {n: be.log(n, t, position=q[n], position_target=0 * t) for n in robot.names}
+        log = Log(name="run", signals={}, joints=joints, robot=robot)
+        if ways == "live":
+            found = simulate_joints(robot, dict.fromkeys(("elbow", "wrist"), TRUTH), log, step=0.004)
+        else:
+            still, on = np.zeros((len(t), 1)), np.zeros(len(t))
+            sent = [CtrlInput(j, j, 1.0, still, still, on) for j in (1, 2)]
+            found = drive_robot(mujoco.MjModel.from_xml_string(ARM), robot, motion_of(robot, log), sent)
+        np.testing.assert_allclose(found[:, 0], q["shoulder"], atol=1e-9)
+        seen.append(found[:: round(0.04 / dt), 1:])
+    assert np.ptp(seen[0]) > 0.02
+    for other in seen[1:]:
+        np.testing.assert_allclose(other, seen[0], atol=1e-6)

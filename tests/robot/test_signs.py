@@ -110,6 +110,11 @@ def test_real_robots(shared_data, name, joint):
         ((0.03,) * 20, "not told"),  # a sum of what tells nothing
         ((1.0, *(-0.06,) * 8), "not told"),  # one that outvotes eight
         ((0.3, 0.2, 0.4, -0.06), "contradicted"),
+        ((0.3,), "not told"),
+        ((0.06,) * 7, "contradicted"),
+        ((0.6, 0.6, 0.6, -0.06, -0.06), "not told"),  # two thirds must say so
+        ((1.0, 0.1), "contradicted"),
+        ((1.0, 1.0, -0.9), "not told"),  # three scatter too much
     ],
 )
 def test_logs_vote_and_none_outvotes_the_others(votes, verdict):

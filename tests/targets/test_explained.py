@@ -17,6 +17,7 @@ from backemf.datasheets import parts as catalogue
 from backemf.errors import InvalidValue, UnknownName
 from backemf.findings import Finding
 from backemf.mujoco.explain import servos
+from backemf.mujoco.explain.compare import PartComparison
 from backemf.mujoco.explain.explanation import ComparedPart, _findings_text, explain, summary, text
 from backemf.physics.joint_law import JointLaw
 
@@ -447,3 +448,50 @@ def test_a_finding_names_who_has_it():
     assert told[0] == "- no_limit: all 2 actuators: x"
     assert told[2] == "- no_armature: right: z"
     assert _findings_text([left], 80).startswith("- no_limit: left: x")  # type: ignore[list-item]  # likewise
+
+
+STALL = 2.94
+STIFF = [s.stiffness for s in servos.SERVOS if s.stiffness is not None]
+HEAVY = [s.armature / s.torque for s in servos.SERVOS if s.armature is not None]
+BOUNDS = {
+    "kp above": (3 * max(STIFF) * STALL, "gain_far_from_servos"),
+    "kp below": (min(STIFF) / 10 * STALL, "gain_far_from_servos"),
+    "armature above": (3 * max(HEAVY) * STALL, "armature_far_from_servos"),
+    "armature below": (min(HEAVY) / 10 * STALL, "armature_far_from_servos"),
+    "damping below": (STALL / 40, "damping_below_back_emf"),  # it would run to 40 rad/s
+    "timestep above": (0.5 / math.sqrt(15 / (0.4 * 3 * 0.2**2 + 0.028)), "step_too_long"),
+}
+
+
+@pytest.mark.parametrize("share", [0.85, 1.15])
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_a_number_is_told_where_it_is_beyond_its_bound_and_not_before(model, bound, share):
+    """With the numbers of servos of half to twice the torque."""
+    (name, side), (most, code) = bound.split(), BOUNDS[bound]
+    x = {"kp": 15.0, "armature": 0.028, "damping": 0.6, "timestep": 1e-4, name: share * most}
+    joint = f'armature="{x["armature"]}" damping="{x["damping"]}"'
+    path = model(f'<position joint="a" kp="{x["kp"]}" forcerange="-{STALL} {STALL}"/>', joint)
+    option = f'<mujoco><option timestep="{x["timestep"]}"/>'
+    path.write_text(path.read_text().replace("<mujoco>", option))
+    (row,) = explain(path)
+    assert [f.code for f in row.findings] == [code] * ((share > 1) == (side == "above"))
+    near = [s for s in servos.SERVOS if STALL / 2 <= s.torque <= 2 * STALL]
+    known = {
+        "kp": [STALL * s.stiffness for s in near if s.stiffness is not None],
+        "armature": [STALL * s.armature / s.torque for s in near if s.armature is not None],
+    }.get(name)
+    for f in row.findings if known else ():
+        assert (f.numbers["low"], f.numbers["high"]) == pytest.approx((min(known), max(known)))
+
+
+OFF_BY = [(7.0, 10.0, None, False), (14.5, 10.0, None, False), (6.3, 10.0, None, True),
+          (15.8, 10.0, None, True), (None, 10.0, None, True), (9.0, None, None, False),
+          (3.6, 7.0, (5.0, 10.0), False), (14.5, 7.0, (5.0, 10.0), False), (None, 7.0, (5.0, 10.0), True),
+          (3.1, 7.0, (5.0, 10.0), True), (15.8, 7.0, (5.0, 10.0), True)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("mine", "part", "between", "off"), OFF_BY)
+def test_a_number_is_off_by_half_or_more(mine, part, between, off):
+    """Of the part's, or of what parts alike have; what the model has not is, what nobody knows is not."""
+    factor = mine / part if mine and part else None
+    assert PartComparison("friction", mine, part, factor, "", "N m", "servo", between).is_off is off

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue
 from backemf.mujoco.actuator_conversion import to_actuator
 from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
 from backemf.mujoco.dcmotor import Engine
-from backemf.targets.mujoco.finding import accurate, integrator_finding, scheme
+from backemf.targets.mujoco.finding import Scheme, accurate, integrator_finding, scheme
 
 GEAR = 345.0
 INERTIA = 0.01
@@ -88,3 +89,34 @@ def test_a_shorter_step_is_closer():
     assert errors[-1] == pytest.approx(errors[0] / 10, rel=0.1)  # first order
     with pytest.raises(InvalidValue, match=r"timestep is 0.003 s; expected a whole fraction of 0.01 s"):
         scheme(reference, Engine(timestep=0.003))
+
+
+FAR = [(0.045, 0.18, None, False), (0.055, 0.0, None, True), (0.0, 0.22, None, True), (0.0, 0.0, 0.3, True)]
+
+
+@pytest.mark.parametrize(("position", "velocity", "diverged", "far"), FAR)
+def test_what_is_far_off(position, velocity, diverged, far):
+    assert Scheme(position, velocity, diverged).far is far
+
+
+def test_a_motion_that_is_off_by_a_share_is_said_to_be():
+    """Of the way in position, of the root mean square in velocity."""
+    reference = accurate(servo(0.0, control="voltage"), INERTIA)
+    start, way = reference.position[0], reference.position - reference.position[0]
+    other = reference._replace(position=start + 0.8 * way, velocity=0.8 * reference.velocity)
+    found = scheme(other, Engine(integrator="implicitfast", timestep=1e-3))
+    share = 0.25 * max(abs(way)) / np.ptp(way)
+    assert (found.position, found.velocity) == pytest.approx((share, 0.25), abs=0.01)
+
+
+@pytest.mark.parametrize("inertia", [0.01, 0.2])
+def test_what_it_is_asked_moves_it_there_and_back_and_stops(inertia):
+    """A position to 0.4 rad; a voltage with the torque for 20 rad/s^2, and 3 rad/s more."""
+    run = accurate(servo(0.0, control="voltage"), inertia)
+    R, K = 2.6, 0.0047 * GEAR
+    volts = 20 * (inertia + GEAR**2 * 2.4e-7) * R / K + 3.0 * K
+    t = run.time[:-1]
+    asked = np.where(t < 0.7 - 1e-9, volts * np.sin(2 * np.pi * 1.6 * t), 0.0)
+    np.testing.assert_allclose(run.ctrl[:, 0], asked, atol=1e-9 * volts)
+    held = accurate(servo(0.0), inertia).ctrl[:, 0]
+    np.testing.assert_allclose(held, 0.4 * GEAR * np.sin(2 * np.pi * 1.6 * np.minimum(t, 0.7)), atol=1e-6)

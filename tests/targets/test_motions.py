@@ -13,6 +13,8 @@ from backemf.logs.log import log
 from backemf.physics.joint_law import capability
 from backemf.targets.export import Request
 from backemf.targets.reference_motions import (
+    ReferenceMotion,
+    make_case,
     motions_of,
     recorded_motion,
     reference_bench,
@@ -189,3 +191,33 @@ def test_without_recordings_the_range_is_that_of_the_request():
     assert np.max(motions[1].command["position_target"]) == pytest.approx(0.2)
     assert float(motions[0].bench.load(np.pi / 2, 0.0, {})) == pytest.approx(-0.3)
     assert said == reference_words(GEARED, 0.2, 0.1)
+
+
+@pytest.mark.parametrize("h", [0.002, 0.005, 0.013, 0.03])
+def test_a_simulators_clock_gets_the_newest_sample_and_the_mean_over_its_step(h):
+    """Commands that are held between samples at their own uneven moments; the last one goes on."""
+    rng = np.random.default_rng(4)
+    time = np.concatenate([[0.0], np.cumsum(rng.uniform(0.004, 0.012, 30))])
+    asked = {name: rng.normal(size=31) for name in ("position_target", "load", "enabled")}
+    start = {"position": 0.3, "velocity": -0.2}
+    command = {**asked, "inertia": 0.02 + 0 * time}
+    given = ReferenceMotion("one", be.bench.Recorded(), time, command, start)
+    case = make_case(given, {"velocity_target": 3.0, "position_target": -2.0}, h, "linear")
+    n, moments = len(case.moments), h * np.arange(len(case.moments))
+    newest = np.searchsorted(time, moments + 1e-12, side="right") - 1
+    held = asked["position_target"][newest]
+    assert moments[-2] < time[-1] - 1e-12 < moments[-1] + 1e-9
+    np.testing.assert_array_equal(case.command["position_target"], held)
+    np.testing.assert_array_equal(case.inputs, np.column_stack([0 * held, -2.0 * held]))
+    fine = moments[:, None] + h * (np.arange(20_000) + 0.5) / 20_000
+    mean = asked["position_target"][np.searchsorted(time, fine, side="right") - 1].mean(axis=1)
+    np.testing.assert_allclose(case.mean_inputs[:, 1], -2.0 * mean, atol=2e-3)
+    np.testing.assert_array_equal(case.enabled, asked["enabled"][newest] > 0.5)
+    assert case.load(n - 1, 9.0, 9.0) == asked["load"][newest[-1]]
+    assert (case.inertia, case.position, case.velocity, case.motion) == (0.02, 0.3, -0.2, "linear")
+    assert case.check("x", np.array([0.9e6]))[0] == 0.9e6
+    with pytest.raises(InvalidValue, match=f"diverges at a step of {1e3 * h:g} ms"):
+        case.check("x", np.array([0.0, -1.1e6]))
+    uneven = given._replace(command={**command, "inertia": 0.02 + 1e-3 * time})
+    with pytest.raises(InvalidValue, match="the recorded inertia varies"):
+        make_case(uneven, {}, h, "rotary")

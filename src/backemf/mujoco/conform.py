@@ -286,7 +286,5 @@ def _activations_by_stages(
 
 
 def _difference(mine: Any, theirs: np.ndarray) -> float:
-    if not len(theirs):
-        return 0.0
     scale = np.maximum(np.maximum.accumulate(np.abs(theirs)), np.finfo(float).tiny)
     return float(np.max(np.abs(mine - theirs) / scale))

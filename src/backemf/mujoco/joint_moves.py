@@ -41,9 +41,9 @@ class Excursion(NamedTuple):
 
     far: float
     """Greatest excursion [rad or m]."""
-    low: float = 0.0
+    low: float
     """Greatest backwards."""
-    high: float = 0.0
+    high: float
     """Greatest forwards."""
     diverged: bool = False
 
