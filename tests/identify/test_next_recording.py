@@ -66,7 +66,7 @@ def recordings(places: Any = PLACES, units: Any = None, joints: Any = None, H: f
     p, n, x = Places(places, joints), len(places), np.array([np.mean(places)])
     effects = LogEffects(np.array([[H * n]]), [np.array([[H]])] * n, N * (x - p.places)[:, None])
     named: Any = [*range(n)] if units is None else [*units]
-    return NextRecording(p, x, effects, np.array([[0.01]]), named, [0], [], np.inf)  # type: ignore[arg-type]
+    return NextRecording(p, x, effects, np.array([[0.01]]), named, [0], [], np.inf)
 
 
 @pytest.mark.parametrize("without", [(), (1,), (0, 4)])
@@ -85,7 +85,7 @@ def test_what_is_held_is_known_in_all_draws():
     """The covariance of some where others are known is the inverse of their part of the inverse."""
     half = np.random.default_rng(0).normal(size=(4, 6))
     effects, p = LogEffects(np.eye(4), [np.eye(4)], np.zeros((1, 4))), Places([0.0])
-    one = NextRecording(p, np.zeros(4), effects, half @ half.T, [0], [0, 2], [1, 3], np.inf)  # type: ignore
+    one = NextRecording(p, np.zeros(4), effects, half @ half.T, [0], [0, 2], [1, 3], np.inf)
     expected = np.linalg.inv(np.linalg.inv(half @ half.T)[np.ix_([0, 2], [0, 2])])
     assert one.covariance() == pytest.approx(expected)
     drawn = one.draws(20_000, 3)

@@ -159,7 +159,7 @@ def test_a_recording_that_is_followed_much_worse(errors, named):
     p = SimpleNamespace(
         recordings=[*"abc"[: len(errors)], "abc"[len(errors) - 1]], position_errors=lambda x: each
     )
-    findings = list(robot_result.of_followed(SimpleNamespace(problem=p, x=None)))  # type: ignore[arg-type]
+    findings = list(robot_result.of_followed(SimpleNamespace(problem=p, x=None)))
     assert [f.text.partition(" ")[0] for f in findings] == ([named] if named else [])
     for f in findings:
         assert f.numbers == {"error": pytest.approx(3.3), "usual": 1.0}
@@ -179,8 +179,8 @@ def test_motions_that_judge_a_choice(torques, held):
         SimpleNamespace(place=k, carried=SimpleNamespace(torque=np.array([[float(x), 0.1]])))
         for k, x in enumerate(torques)
     ]
-    plant = RobotPlant(robot=ROBOT, starts={}, recordings=every, options=None, given=())  # type: ignore
-    fold = plant.fold()
+    plant = RobotPlant(robot=ROBOT, starts={}, recordings=every, options=None, given=())
+    fold: Any = plant.fold()
     judged, left = ([one.place for one in some] for some in (fold.held_out, fold.recordings))
     assert (judged, left) == (held, [k for k in range(len(every)) if k not in held])
 
