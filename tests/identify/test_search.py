@@ -21,6 +21,7 @@ from backemf.identify.plants.bench_plant import (
     _scale,
     _shift_latency,
     _slide,
+    motions,
     residual_weights,
     with_registers,
 )
@@ -342,3 +343,30 @@ def test_progress_is_told_as_a_share_of_a_part():
     note("observer", 3.0, 0.25)  # type: ignore[misc]  # a listener takes any words
     assert told == [("start 2, observer", 3.0, pytest.approx(0.6))]
     assert part_progress(None, "start 2", 0.5, 0.9) is None
+
+
+CLOCK = np.linspace(0.0, 4.0, 401)
+WAVE = np.sign(CLOCK - 1.055) + 0.3 * np.sin(2.0 * CLOCK) - 0.46
+MOTIONS = {
+    # a clock, a command and what else is known, beside one that was asked before: whether it is the same
+    "again": (CLOCK, WAVE, {}, True),
+    "a sample later": (CLOCK + 7.0, np.r_[WAVE[0], WAVE[:-1]], {}, True),
+    "a tenth more": (CLOCK, 1.1 * WAVE, {}, True),
+    "a fifth more": (CLOCK, 1.25 * WAVE, {}, False),
+    "a tenth longer": (1.1 * CLOCK, WAVE, {}, True),
+    "a fifth longer": (1.2 * CLOCK, WAVE, {}, False),
+    "a little elsewhere": (CLOCK, WAVE + 0.12 * np.std(WAVE), {}, True),
+    "elsewhere": (CLOCK, WAVE + 0.2 * np.std(WAVE), {}, False),
+    "the other way round": (CLOCK, -WAVE, {}, False),
+    "switched off in between": (CLOCK, WAVE, {"enabled": np.where(CLOCK < 2.0, 1.0, 0.0)}, False),
+}
+
+
+@pytest.mark.parametrize("row", MOTIONS)
+def test_logs_that_were_asked_for_the_same_motion(row):
+    time, asked, more, same = MOTIONS[row]
+    first = be.log("first", CLOCK, position=CLOCK, position_target=WAVE)
+    other = be.log("other", time, position=CLOCK, position_target=asked, **more)
+    assert motions([first, other, first, other]) == [0, 1 - same, 0, 1 - same]
+    nothing = be.log("nothing", CLOCK, position=WAVE)
+    assert motions([nothing, nothing, first]) == [0, 0, 1]

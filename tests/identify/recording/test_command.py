@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.identify.inspect.remedies import turn_flag
 from backemf.identify.inspect.signals import (
+    _words,
     command_findings,
+    flag_findings,
     followed_signal,
     jump_findings,
+    jumps,
     sign_findings,
     stairs,
 )
 
-from .hand_made import STEP, codes, log
+from .hand_made import STEP, codes, log, moving, wavy
 
 T = STEP * np.arange(400)
 WAVE = np.sin(2 * np.pi * 0.7 * T)
@@ -142,3 +146,99 @@ def test_a_command_on_a_finer_clock_of_its_own_is_not_coarse():
     finer = dataclasses.replace(made, signals={**made.signals, "position_target": fine})
     assert list(jump_findings(finer)) == []
     assert len(list(jump_findings(made))) == 1
+
+
+K = np.arange(400)
+JUMPS = {
+    # a command: where it jumps, if it does nothing else
+    "at every sixth sample": (K // 6 % 2.0, np.arange(6, 400, 6)),
+    "at every fourth": (K // 4 % 2.0, []),
+    "not at all": (0.3 + 0 * T, []),
+    "once": (np.where(T < 0.995, 0.0, -2.0), [100]),
+    "small beside large": (np.where(T < 0.995, 0.0, 1.0) + 0.06 * (T > 1.995), [100, 200]),
+    "too small beside it": (np.where(T < 0.995, 0.0, 1.0) + 0.04 * (T > 1.995), []),
+}
+
+
+@pytest.mark.parametrize("row", JUMPS)
+def test_commands_that_jump_and_rest(row):
+    asked, places = JUMPS[row]
+    assert jumps(log(WAVE, position_target=asked), "position_target").tolist() == list(places)
+
+
+@pytest.mark.parametrize(
+    ("samples", "n", "noise", "said"),
+    [(14, 400, 0.0, True), (20, 400, 0.0, False), (14, 20, 0.0, True), (14, 19, 0.0, False),
+     (14, 400, 0.3, True), (14, 400, 0.8, False)],
+)  # fmt: skip
+def test_when_a_command_jumped_matters_where_a_sample_goes_far(samples, n, noise, said):
+    """To and fro, so many samples each way: one of them is a fourteenth of the motion, or a twentieth; and it
+    is five times the noise, or less."""
+    way = np.where(np.arange(n - 1) // samples % 2 == 0, 1.0, -1.0) * wavy(n - 1)
+    position = moving(way) + noise * np.random.default_rng(0).normal(size=n)
+    rotary = log(position, position_target=np.where(np.arange(n) < 10, 0.0, 3.0))
+    for one, unit in ((rotary, "rad"), (dataclasses.replace(rotary, motion="linear"), "m")):
+        findings = list(jump_findings(one))
+        assert codes(findings) == (["coarse_jumps"] if said else [])
+        for f in findings:
+            assert f.numbers["far"] == pytest.approx(1.06 + 2.8 * noise, abs=0.15)
+            assert (f.numbers["step"], f.numbers["jumps"]) == (pytest.approx(STEP), 1.0)
+            assert "1 times and is known every 10 ms only" in f.text
+            assert f"runs by up to {f.numbers['far']:.2g} {unit}:" in f.text
+
+
+WORDS = {
+    "a step": np.where(T < 1.2, 0.25, -1.5),
+    "a square": np.where((T + 0.001) % 0.8 < 0.4, 0.5, -0.5),
+    "mostly low": np.where((T + 0.611) % 1.0 < 0.3, 0.75, 0.2),
+    "mostly high": np.where((T + 0.111) % 1.3 < 0.9, 2.0, -0.5),
+    "three jumps": np.where((T < 0.995) | (T > 1.995) & (T < 3.495), -0.5, 0.5),
+    "a staircase": np.where(T < 1.205, 0.25, np.where(T < 2.0, 1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("row", WORDS)
+def test_the_words_of_a_sampled_command_make_it_again(row):
+    one = log(WAVE, position_target=WORDS[row])
+    said = _words(one, "position_target", jumps(one, "position_target"))
+    again = be.log("again", T, position=WAVE, command=said)["position_target"]
+    told = T < 1.995 if row == "a staircase" else T >= 0.0  # as a step: behind it nothing is told
+    assert np.mean(np.abs(again - WORDS[row])[told] > 1e-6) < 0.01  # samples beside a jump
+
+
+FLAGS = {
+    # correlation with what was asked where the torque is said to be on, and off, how wide that goes in units
+    # of the noise, samples said to be off: whether the flag is inverted
+    "it follows where it is off": (0.0, 1.0, 1e3, 200, True),
+    "it follows where it is on": (1.0, 0.0, 1e3, 200, False),
+    "it always follows": (1.0, 1.0, 1e3, 200, False),
+    "it never does": (0.0, 0.0, 1e3, 200, False),
+    "nearly all of what it does off": (0.0, 0.87, 1e3, 200, True),
+    "less of it": (0.0, 0.72, 1e3, 200, False),
+    "partly so where it is on": (0.5, 1.0, 1e3, 200, True),
+    "a bit too well there": (0.7, 1.0, 1e3, 200, False),
+    "a little more than noise": (0.0, 1.0, 23.0, 200, True),
+    "less than that": (0.0, 1.0, 17.0, 200, False),
+    "long enough off": (0.0, 1.0, 1e3, 51, True),
+    "not long enough": (0.0, 1.0, 1e3, 50, False),
+}
+
+
+@pytest.mark.parametrize("row", FLAGS)
+def test_a_flag_that_says_the_opposite(row):
+    on, off, width, n_off, said = FLAGS[row]
+    enabled = (np.arange(400) < 400 - n_off).astype(float)
+    share, wave = np.where(enabled > 0.5, on, off), np.sin(2 * np.pi * 2.0 * T)
+    position = share * wave + np.sqrt(1 - share**2) * np.sin(2 * np.pi * 3.0 * T)
+    position += 2.0 / width * np.random.default_rng(0).normal(size=400)
+    one = log(position, position_target=wave, enabled=enabled)
+    findings = list(flag_findings(one))
+    assert codes(findings) == (["inverted_flag"] if said else [])
+    for f in findings:
+        assert f.numbers == {
+            "sure": 0.0,
+            "on": pytest.approx(on, abs=0.2),
+            "off": pytest.approx(off, abs=0.1),
+        }
+        assert list(flag_findings(turn_flag(one))) == []
+        assert turn_flag(one)["enabled"].tolist() == (1.0 - enabled).tolist()

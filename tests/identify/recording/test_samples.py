@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backemf.identify.inspect.remedies import with_lost_counts
 from backemf.identify.inspect.samples import (
     _all_of,
     _return,
+    counter_findings,
+    counter_jumps,
     odd_findings,
     odd_ones,
     repeat_findings,
@@ -365,3 +368,64 @@ def test_a_fast_motion_is_no_wrap():
     for size, seen in ((0.15, True), (0.25, False)):
         values = (size * turn * np.arange(60) * 1.0001) % turn
         assert bool(len(wraps(log(values))[0])) is seen
+
+
+# counts that were lost
+
+
+LOST = {
+    # by how much a step of 0.01 jumps, what is known of the track, other steps: whether it is seen
+    "four times as far as it goes": (0.045, {}, {}, True),
+    "less": (0.035, {}, {}, False),
+    "twelve times the noise": (0.05, {"noise": 0.0038}, {}, True),
+    "not twelve times": (0.05, {"noise": 0.0045}, {}, False),
+    "six steps of the encoder": (0.05, {"grain": 0.0076}, {}, True),
+    "not six steps": (0.05, {"grain": 0.009}, {}, False),
+    "a hundredth of the motion": (0.05, {"span": 4.5}, {}, True),
+    "not a hundredth": (0.05, {"span": 5.5}, {}, False),
+    "clear of how steps differ": (0.09, {}, {29: 0.02}, True),
+    "not clear of how those behind do": (0.07, {}, {31: 0.02}, False),
+    "nor of those before": (0.07, {}, {28: 0.02}, False),
+}
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("row", LOST)
+def test_jumps_from_which_the_motion_goes_on(row, sign):
+    by, known, others, seen = LOST[row]
+    steps = np.full(59, 0.01)
+    steps[30] += by
+    for place, more in others.items():
+        steps[place] += more
+    one = track(sign * moving(steps), **{"noise": 0.0, "grain": 0.0, "span": 0.6, **known})
+    places, sizes = counter_jumps(one)
+    assert places.tolist() == ([30] if seen else [])
+    assert sizes == pytest.approx([sign * by] if seen else [], abs=1e-12)
+    late = type(one)(one.places, one.time + STEP * (np.arange(60) > 30), one.values)
+    late.__dict__.update(one.__dict__ | {"steps": one.steps, "time": late.time})
+    assert len(counter_jumps(late)[0]) == 0  # across a sample that is missing it may well go farther
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, True), (12, True), (13, False)])
+def test_lost_counts_are_put_back(n, said):
+    """Some jumps are an accident; more of them are what the motion does."""
+    true = moving(0.01 * wavy(399))
+    true[65] = np.nan
+    places = 20 + 29 * np.arange(n)
+    sizes = np.where(np.arange(n) % 2 == 0, 0.3, -0.2) - 0.1 * (np.arange(n) == n // 2)
+    spoilt = log(true + np.cumsum(np.bincount(places, sizes, 400)))
+    findings = list(counter_findings(spoilt))
+    assert codes(findings) == (["lost_counts"] if said else [])
+    for f in findings:
+        assert f.numbers == {"sure": 0.0, "jumps": n, "size": pytest.approx(np.abs(sizes).max(), abs=1e-3)}
+        assert f"jumps {n} times and goes on from there, first at 0.2 s" in f.text
+    mended = with_lost_counts(spoilt)
+    assert mended["position"] == pytest.approx(true, abs=5e-3, nan_ok=True)
+    assert mended.conversions[-1] == f"position: counts put back {n} times"
+
+
+@pytest.mark.parametrize(("n", "seen"), [(13, True), (12, False)])
+def test_lost_counts_need_a_dozen_steps(n, seen):
+    steps = np.full(n - 1, 0.01)
+    steps[5] += 0.5
+    assert bool(len(counter_jumps(track(moving(steps), noise=0.0, grain=0.0))[0])) is seen

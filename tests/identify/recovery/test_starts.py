@@ -125,7 +125,26 @@ def test_starts_are_eliminated_as_a_dense_solution_does_and_runaways_stay_finite
         D += damping * np.diag(np.diag(D))
         g = Jtr[k, 3:] + (begin.now[k] - begin.mean[k]) / begin.error[k] ** 2
         np.testing.assert_allclose(found.step[k], np.linalg.solve(D, g), rtol=1e-9)
-        np.testing.assert_allclose(found.along[k], np.linalg.solve(D, JtJ[k, 3:, :3]), rtol=1e-9)
+        along = np.linalg.solve(D, JtJ[k, 3:, :3])
+        np.testing.assert_allclose(found.along[k], along, rtol=1e-9)
+        np.testing.assert_allclose(found.JtJ[k], JtJ[k, :3, :3] - JtJ[k, :3, 3:] @ along, rtol=1e-9)
+        np.testing.assert_allclose(found.Jtr[k], Jtr[k, :3] - along.T @ g, rtol=1e-9)
+        believed = np.sum(((begin.now[k] - begin.mean[k]) / begin.error[k]) ** 2)
+        assert found.cost[k] == pytest.approx(1.0 + 0.5 * believed)
+
+
+def test_derivatives_along_a_start_that_follows_are_what_elimination_leaves():
+    rng = np.random.default_rng(1)
+    J, weight, errors = rng.standard_normal((30, 5)), rng.uniform(0.1, 1.0, 30), rng.standard_normal(30)
+    begin = StartStates(*rng.uniform(0.5, 2.0, (3, 4, 2)))
+    W = J * weight[:, None]
+    sums = (W.T @ J, W.T @ errors, np.zeros(()))
+    whole = begin.reduce(Blocks(*(np.repeat(one[None], 4, axis=0) for one in sums)))
+    paths, belief, score, taken = begin.profile(2, J, weight, errors)
+    np.testing.assert_allclose((paths * weight[:, None]).T @ paths + belief, whole.JtJ[2], rtol=1e-9)
+    np.testing.assert_allclose(score, whole.Jtr[2], rtol=1e-9)
+    told = np.linalg.eigvalsh(begin.error[2] * sums[0][3:, 3:] * begin.error[2][:, None])
+    assert taken == pytest.approx(np.sum(told / (1.0 + told)))  # of each direction, as far as it is told
 
 
 def test_eliminated_starts_lead_where_a_dense_fit_does():

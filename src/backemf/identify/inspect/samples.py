@@ -314,7 +314,7 @@ def _command_steps(log: Log, track: SignalTrack) -> np.ndarray | None:
     command = multiples(SignalTrack.of(log, name), exact=True)
     v = np.zeros(len(log) - 1)
     v[track.places[1:] - 1] = track.rates
-    near = np.array([k for k in np.flatnonzero(command > 1) if 2 <= k < len(v) - 2], int)
+    near = np.flatnonzero(command > 1)  # none of the first or last three can be told
     usual = 0.25 * (v[near - 2] + v[near - 1] + v[near + 1] + v[near + 2])
     clear = np.abs(usual) * track.step > 2.0 * track.noise
     near, usual = near[clear], usual[clear]
@@ -420,9 +420,7 @@ class SignalTrack:
         """The rate around each sample, over a dozen of them."""
         n = len(self)
         first, last = np.maximum(np.arange(n) - REACH, 0), np.minimum(np.arange(n) + REACH, n - 1)
-        return (self.values[last] - self.values[first]) / np.maximum(
-            self.time[last] - self.time[first], 1e-12
-        )
+        return (self.values[last] - self.values[first]) / (self.time[last] - self.time[first])
 
     @cached_property
     def moves(self) -> np.ndarray:

@@ -133,7 +133,7 @@ def score_runs(
         logs=logs,
         joints_free=dict(zip(names, map(float, free), strict=True)),
         joints_held={name: float(held[k]) for k, name in enumerate(names) if count[2, k] > 0},
-        share_touched=touched / max(sum(len(recording.motion.time) for recording in recordings), 1),
+        share_touched=touched / sum(len(recording.motion.time) for recording in recordings),
     )
 
 
@@ -357,7 +357,7 @@ def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iter
     touching = [one for one in (*s.plant.recordings, *unseen) if one.touched.any()]
     if not touching:
         return
-    rows, seconds, total = [], 0.0, 0.0
+    rows, seconds = [], 0.0
     for one in touching:
         t = one.motion.time
         found = stretches(one.touched)
@@ -381,14 +381,8 @@ def of_contact(s: Optimum[RobotPlant], unseen: Sequence[RobotRecording]) -> Iter
         f" are not fitted: {'; '.join(rows)}."
     )
     remedy = "record in the air, or give the height of the table where it is known (ground=)"
-    made = finding("contact", text, remedy, **numbers)
-    yield Finding(
-        code=made.code,
-        text=text,
-        remedy=remedy,
-        numbers=made.numbers,
-        logs=tuple(one.log.name for one in touching),
-    )
+    logs = tuple(one.log.name for one in touching)
+    yield replace(finding("contact", text, remedy, **numbers), logs=logs)
 
 
 def _slope_words(ground: Ground) -> str:
