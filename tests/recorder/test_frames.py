@@ -13,6 +13,7 @@ from backemf.kits.recorder.buses import BUSES
 from backemf.kits.recorder.buses.damiao import Damiao, Span
 from backemf.kits.recorder.buses.mit import Frame
 from backemf.kits.recorder.buses.robstride import RobStride
+from backemf.kits.recorder.virtual.can_bus import PARAMETERS, RIDS
 from backemf.kits.recorder.virtual.plants import Faults
 
 
@@ -137,3 +138,22 @@ def test_what_is_wrong_with_a_motor_is_said_in_its_makers_words():
         Frame(2 << 24 | 7 << 8 | 0xFD, bytes(8)),
     ):
         assert robstride._feedback(frame) is None
+
+
+def test_registers_stand_where_the_makers_print_them():
+    """Damiao, DM-J series manual, register list; RobStride, instruction manual, single parameters."""
+    damiao = (
+        "under_voltage torque_constant over_temperature over_current acceleration deceleration maximum_speed"
+        " master_id id timeout control_mode damping inertia hardware firmware - pole_pairs resistance"
+        " inductance flux gear_ratio position_span velocity_span torque_span - velocity_gain"
+        " velocity_integral position_gain position_integral over_voltage"
+    )
+    printed = {name: rid for rid, name in enumerate(damiao.split()) if name != "-"}
+    assert printed | {"position": 80, "output": 81} == RIDS
+    robstride = (
+        "7005 run_mode, 7006 iq_ref, 700A spd_ref, 700B limit_torque, 7016 loc_ref, 7017 limit_spd,"
+        " 7018 limit_cur, 7019 position, 701A iq, 701B velocity, 701C supply, 701E loc_kp, 701F spd_kp,"
+        " 7020 spd_ki, 7022 acc_rad, 7024 vel_max, 7025 acc_set, 7028 timeout"
+    )
+    rows = [entry.split() for entry in robstride.split(", ")]
+    assert {int(index, 16): name for index, name in rows} == {i: name for i, (name, _) in PARAMETERS.items()}

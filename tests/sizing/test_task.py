@@ -17,7 +17,8 @@ from backemf.sizing.task import bench_and_series, corners, read_move, task_of_lo
 @pytest.mark.parametrize(
     ("move", "start", "at", "speeds"),
     [
-        ("trapezoid from=0.2rad to=1.4rad time=0.6s dwell=0.3s", 0.2, (0, 2, 4, 6, 9, 11, 13, 15, 18), (0, 3, 3, 0, 0, -3, -3, 0, 0)),
+        ("trapezoid from=0.2rad to=1.4rad time=0.6s dwell=0.3s", 0.2,
+         (0, 2, 4, 6, 9, 11, 13, 15, 18), (0, 3, 3, 0, 0, -3, -3, 0, 0)),
         ("trapezoid to=-0.9rad time=0.3s", 0.0, (0, 1, 2, 3, 4, 5, 6), (0, -4.5, -4.5, 0, 4.5, 4.5, 0)),
         ("spin speed=4rad/s", 0.0, (0, 10), (4, 4)),
         ("spin speed=-4rad/s time=0.3s", 0.0, (0, 3), (-4, -4)),
