@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +17,10 @@ import numpy as np
 import pytest
 
 import backemf as be
+from backemf.codec import load
 from backemf.datasheets import parts
-from backemf.kits.recorder import session as sessions
+from backemf.errors import InvalidValue
+from backemf.kits.recorder import guardian, recorder, session as sessions
 from backemf.kits.recorder.buses import BUSES, board, mit, register_bus
 from backemf.kits.recorder.reader import entries, lines
 from backemf.kits.recorder.registers import MAPS
@@ -352,3 +355,93 @@ def _began(one: Rig, rows: list[Any]) -> float:
         t for t, id, g in goals if id == place and abs(one.bus.reached_goal(id, g) - 0.1 - sent[0][3]) < 1e-6
     )
     return at - sent[0][1]
+
+
+class Beside:
+    """A guardian in this process, with a bus that is open already."""
+
+    path, help_needed, played = None, "", 0
+
+    def __init__(self, bus: Any, job: dict[str, Any]):
+        self.said: list[dict[str, Any]] = []
+        self.session = guardian._survey(bus, job, SimpleNamespace(tell=self.said.append, stop_reason=str))  # type: ignore[arg-type]
+
+    def __enter__(self) -> Beside:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing runs on."""
+
+    def hear(self, within: float | None = None) -> dict[str, Any]:
+        return self.said.pop(0)
+
+    def send(self, order: dict[str, Any]) -> None:
+        if order["do"] == "limits":
+            self.session.limits = load(order["limits"], "the limits", SafetyLimits)
+            return
+        Beside.played += 1
+        motion = load(order["motion"], "the motion", Motion)
+        done = self.session.play(motion, Path(order["path"]), order["head"])
+        self.said.append({"event": "done", "motion": motion.name, **done})
+
+
+@pytest.mark.parametrize("zero", ["here", 0.25])
+def test_a_folder_of_logs_is_what_was_asked_for_and_is_not_recorded_twice(rig, monkeypatch, tmp_path, zero):
+    one = rig("feetech", list(IDS))
+    for k in range(2):
+        one.plant.state[k, 0] = 0.2
+    monkeypatch.setattr(recorder, "Guardian", lambda job: Beside(one.bus, job))
+    monkeypatch.setattr(Beside, "played", 0)
+    off = {"middle": 0.0, "here": one.bus.reached_goal(3, 0.2) if one.bus.survey([3]) else 0.0}.get(
+        zero, zero
+    )
+    motions = be.Motions(motions=(replace(MOTION, duration=0.2), replace(RAMP, duration=0.4)))
+    shown: list[str] = []
+    bench = be.bench.Pendulum(mass=0.1, length=0.1)
+    given: dict[str, Any] = {
+        "bus": "feetech",
+        "port": "p",
+        "motions": motions,
+        "to": tmp_path / "logs",
+        "bench": bench,
+    }
+    given |= {
+        "ids": {n: id for id, n in IDS.items()},
+        "limits": LIMITS,
+        "zero": zero,
+        "rate": 100.0,
+        "show": shown.append,
+    }
+    assert be.record(**given, dry_run=True) == []
+    with pytest.raises(InvalidValue, match="nothing was moved"):
+        be.record(**given, confirm=lambda text: False)
+    assert Beside.played == 0
+    one.plant.state[:, 0] = 0.2  # a hand holds it meanwhile
+    logs = be.record(**given, confirm=lambda text: "both" in text)
+    assert Beside.played == 2
+    assert sorted(p.name for p in (tmp_path / "logs").iterdir()) == ["both.jsonl", "up.jsonl"]
+    begin = {"both elbow": 0.3, "both wrist": -0.3, "up elbow": 0.3}
+    assert [log.name for log in logs] == [*begin, "up wrist"]
+    for log in logs:
+        assert log.bench == bench
+        if log.name in begin:
+            assert log["position_target"][0] == pytest.approx(begin[log.name], abs=2e-3)
+    assert len(be.record(**given, yes=True)) == len(logs)
+    assert Beside.played == 2, "complete logs are there"
+    other = be.Motions(motions=(replace(MOTION, duration=0.3),))
+    with pytest.raises(InvalidValue, match="a complete log of another motion"):
+        be.record(**{**given, "motions": other}, yes=True)
+    head, end, _ = lines(tmp_path / "logs" / "up.jsonl")
+    assert (head["bus"], head["port"], head["speed"]) == ("feetech", "p", 1.0)
+    assert [(j["name"], j["id"], j["number"]) for j in head["joints"]] == [
+        ("elbow", 3, 777),
+        ("wrist", 5, 777),
+    ]
+    assert [c["offset"] for c in head["joints"][0]["columns"]] == pytest.approx(
+        [off, 0, 0, 0, 0, 0, 0], abs=2e-3
+    )
+    assert end["ended"] == "complete"
+    seen = [v for t, v in one.seen if t > one.asked[-1][0] - 2.0]
+    high = max(v[0]["position"] for v in seen)
+    assert high == pytest.approx(0.86 + off, abs=0.12), "the joint counts from its zero"
+    assert "0.30 .. 0.86 rad" in shown[-1]
