@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 
 import backemf as be
 from backemf.datasheets.gearhead import Gearhead
+from backemf.errors import MissingValue
 from backemf.sizing.components import MotorPart, gear_columns, motor_columns
 from backemf.sizing.judge import LIMITS, PRINTED_AT, Judge
+from backemf.sizing.mgdb import read_mgdb
 
 MOTOR = {
     **{"resistance": 0.5, "torque_constant": 0.04, "back_emf_constant": 0.041, "rotor_inertia": 2e-5},
@@ -171,3 +174,75 @@ def test_gears_that_wear_by_their_turns_count_a_cubic_mean():
         assert mine.evaluate(np.zeros(1, int), np.ones(1, int)).uses["gear torque"][0] == pytest.approx(
             torque / 6.0
         )
+
+
+ROW = {
+    **{"key": "m", "manufacturer": "maker", "ID": "7", "type": "DC", "V": 24.0, "k_t": 0.03, "R": 0.3},
+    **{"L": 8e-5, "mass": 0.48, "inertia": 1.4e-5, "omega_nl": 790.0, "I_nl": 0.14, "I_nom": 5.8},
+    **{"max_int_torque": 2.4, "max_int_speed": 1256.0, "Rth1": 1.9, "Rth2": 4.6},
+}
+
+
+def clone(folder: Path, gear: str = "g,maker,8,planetary,43,0.46,1.5e-6,0.72,22.5,15", **row: Any) -> Any:
+    """What is read of a clone of MGDB with one motor and one gearbox."""
+    folder.mkdir()
+    values = ",".join(map(str, {**ROW, **row}.values()))
+    (folder / "a_motors.csv").write_text(f"{','.join(ROW)}\n{values}\n")
+    head = "key,manufacturer,ID,type,ratio,mass,inertia,efficiency,max_int_torque,max_cont_torque"
+    (folder / "a_gearboxes.csv").write_text(f"{head}\n{gear}\n")
+    (folder / "a_compatibility.csv").write_text("m,g\n")
+    return read_mgdb(folder)
+
+
+def test_a_row_of_mgdb_is_read_in_full(tmp_path):
+    (motor,), (gear,), notes = clone(tmp_path / "a")
+    assert notes == []
+    assert motor.numbers == pytest.approx({
+        **{"resistance": 0.3, "torque_constant": 0.03, "back_emf_constant": 0.03, "rotor_inertia": 1.4e-5},
+        **{"viscous": 0.0, "friction": 0.0042, "iron_loss": 0.0, "ratio": 1.0, "efficiency": 1.0},
+        **{"continuous_current": 5.8, "peak_current": 80.0, "speed_limit": 1256.0, "mass": 0.48},
+        **{"R_1": 1.9, "R_2": 4.6, "alpha": 0.00393, "reference": 25.0},
+    })  # fmt: skip
+    assert (motor.name, motor.missing, motor.source) == ("m", (), "MGDB, maker 7")
+    made = motor.make()
+    assert (made.motor.inductance, made.motor.resistance, made.motor.torque_constant) == (8e-5, 0.3, 0.03)
+    assert made.motor.thermal.total_resistance == pytest.approx(6.5)
+    about = {"name": "g", "maker": "maker", "ratio": 43.0, "fits": ("m",), "source": "MGDB"}
+    torques = {"peak_torque": 22.5, "continuous_torque": 15.0}
+    assert gear == Gearhead(sort="planetary", mass=0.46, inertia=1.5e-6, efficiency=0.72, **torques, **about)
+    open_ = {"L": 0, "inertia": "", "I_nl": "", "I_nom": "", "Rth1": "", "omega_nl": ""}
+    (bare,), (gear,), _ = clone(tmp_path / "b", "g,maker,8,spur,43,0,0,1.2,inf,", **open_)
+    assert set(bare.missing) == {"rotor_inertia", "I_nl", "I_nom"}
+    assert gear == Gearhead(sort="spur", **about)
+
+
+def test_a_rotor_whose_inertia_nobody_printed_may_be_neglected_apart_from_the_gears(tmp_path):
+    clone(tmp_path / "MGDB", inertia="")
+    given = {"bus": 24.0, "parts": [str(tmp_path / "MGDB")], "only_parts": True}
+    (choice,) = be.size(steady(1.0, 5.0), **given, neglect=["rotor_inertia"]).choices
+    assert (choice.motor, choice.actuator().motor.rotor_inertia) == ("m", 1.5e-6), "that of the gears"
+    with pytest.raises(MissingValue, match="m prints no rotor_inertia"):
+        be.size(steady(1.0, 5.0), **given, neglect=["gear_inertia"])
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"R": 0.0}, "no resistance"),
+        ({"k_t": ""}, "no resistance"),
+        ({"I_nl": -0.1}, "a negative no-load current"),
+        ({"max_int_torque": 0.9 * 0.03 * 5.8}, "less torque for a moment"),
+        ({"max_int_torque": 1.1 * 0.03 * 5.8}, ""),
+        *(({"omega_nl": (share * 24 - 0.3 * 0.14) / 0.03}, "" if 0.75 < share < 1.25 else "no-load speed")
+          for share in (0.7, 0.8, 1.2, 1.3)),
+        ({"gear": "g,maker,8,planetary,0,0.46,1.5e-6,0.72,22.5,15"}, "a gearbox without a ratio"),
+        ({"gear": "g,maker,8,planetary,43,0.46,1.5e-6,0.72,14,15"}, "a gearbox without a ratio"),
+        ({"gear": "g,maker,8,planetary,43,0.46,1.5e-6,0.72,16,15"}, ""),
+        ({"gear": "h,maker,8,planetary,43,0.46,1.5e-6,0.72,22.5,15"}, "no motor is said to fit"),
+    ],
+)  # fmt: skip
+def test_a_row_of_mgdb_that_contradicts_itself_is_left_out_and_counted(tmp_path, row, why):
+    motors, gears, notes = clone(tmp_path / "MGDB", **row)
+    assert len(motors) + len(gears) == 2 - bool(why)
+    assert [note.partition(": ")[0] for note in notes] == ["1 rows of MGDB left out"] * bool(why)
+    assert all(why in note for note in notes)
