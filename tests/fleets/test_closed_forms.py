@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import chi2, norm
 
+from backemf import store
+from backemf.kits.fleets import folder as kept
 from backemf.kits.fleets.estimates import SEEN, UNTOLD, Estimates, estimates, population_model, shrink
+from backemf.kits.fleets.page import distributions, pairs
+from backemf.kits.fleets.request import FleetRequest
 from backemf.kits.fleets.summary import (
     CHANGE_ALARMS,
     COPPER,
@@ -17,12 +23,17 @@ from backemf.kits.fleets.summary import (
     ODD_ALARMS,
     POOR,
     YEAR,
+    _common,
     _findings,
+    _values,
     changes,
     meaning,
     odd_units,
 )
+from backemf.kits.fleets.work import BROKEN, in_coordinates
 from backemf.statistics import Coordinate
+
+from .drawn import drawn, servo
 
 K, R = "motor.torque_constant", "motor.resistance"
 
@@ -285,3 +296,76 @@ def test_rows_become_arrays_each_number_on_its_own_scale():
     assert Coordinate(False, 0.5).inward(wanted[0][0]) == pytest.approx(x[0, 0])
     some = seen.some(np.array([7, 2]))
     assert (some.units, some.time.tolist()) == (("7", "2"), [35.0, 10.0])
+
+
+def test_a_row_keeps_a_fit_on_scales_from_which_it_comes_back():
+    """Static friction stands on Coulomb's, and moves with it."""
+    actuator, rng = servo(), np.random.default_rng(8)
+    paths = ("motor.resistance", "friction.coulomb", "friction.static", "friction.viscous")
+    q = rng.normal(size=(4, 4))
+    covariance, values = 1e-6 * q @ q.T, [4.2, 0.05, 0.08, 0.03]
+    found = {
+        p: SimpleNamespace(path=p, value=v, knee=0.02 if p.endswith("viscous") else 0.0)
+        for p, v in zip(paths, values, strict=True)
+    }
+    x, V = in_coordinates(SimpleNamespace(actuator=actuator, parameters=found, covariance=covariance))  # type: ignore[arg-type]
+    np.testing.assert_allclose(x, [np.log(4.2), np.log(0.05), np.log(0.03), np.log1p(0.03 / 0.02)])
+    slopes = np.diag([4.2, 0.05, 0.03, 0.05])
+    slopes[2, 1] = 0.05
+    np.testing.assert_allclose(slopes @ V @ slopes.T, covariance, rtol=1e-9, atol=1e-18)
+
+
+def test_a_fleet_says_how_far_it_is(tmp_path):
+    asked = FleetRequest(logs=("nowhere",), by="joint", start="", actuator=servo(), n_units=7)
+    store.write(asked, tmp_path / kept.REQUEST)
+    journal = kept.FleetJournal(tmp_path)
+    for k, states in enumerate((("fitted", "fitted"), ("failed",), ("fitted",))):
+        row = {"unit": f"{k}", "cpu_s": 1.5, "ended": 100.0 + 60.0 * k, "parameters": {}}
+        rows = [{**row, "state": state} for state in states]
+        rows[0]["findings"] = [{"code": BROKEN if k < 2 else "other", "text": "t", "remedy": "r"}]
+        journal.append(f"{k}@", rows)
+    assert kept.keys(tmp_path, want=True) == {"0@", "1@"}
+    journal.append("1@", [{"unit": "1", "state": "fitted", "cpu_s": 2.0, "ended": 280.0, "parameters": {}}])
+    journal.close()
+    with (tmp_path / kept.JOURNAL).open("ab") as file:
+        file.write(b'{"key":"9@","rows":[{"un')  # a crash
+    found = kept.status(tmp_path)
+    assert (found.n_units, found.fitted, found.failed, found.left) == (8, 4, 0, 4)  # a robot of two joints
+    assert (found.cpu_s, found.codes) == (6.5, {BROKEN: 1})
+    assert found.per_minute == pytest.approx(2.0 / 3.0), "two more units in three minutes"
+    assert kept.keys(tmp_path) == {"0@", "1@", "2@"}
+    assert [row["unit"] for row in kept.rows(tmp_path)] == ["0", "0", "2", "1"]
+    kept.FleetJournal(tmp_path).close()
+    assert (tmp_path / kept.JOURNAL).read_bytes().endswith(b"}\n"), "the unfinished line is cut off"
+    assert kept.status(tmp_path) == found
+
+
+def test_figures_of_a_fleet_show_every_unit_and_how_they_differ():
+    made = drawn(np.random.default_rng(9), 200, (0.01, 0.02), even=1e6)
+    seen = made.seen._replace(above=("",) * 8, unit=("ohm", *[""] * 7))
+    model = population_model(seen.x, seen.V)
+    shared = SimpleNamespace(
+        parameters=_common(seen, model, _values(seen, model)),
+        correlation=model.correlation,
+        correlation_error=model.correlation_error,
+    )
+    figure = distributions(seen, shared)  # type: ignore[arg-type]
+    assert figure.panels[0].x_label == "motor.resistance [ohm]"
+    for k, panel in enumerate(figure.panels):
+        columns, curve = panel.lines
+        assert np.sum(columns.y[1:-1:2]) == 200
+        ends = seen.values[:, k].min(), seen.values[:, k].max()
+        assert (columns.x[0], columns.x[-1]) == pytest.approx(ends)
+        assert len(set(columns.x)) == 15, "about the root of 200 columns"
+        area = np.trapezoid(curve.y, curve.x) / (columns.x[2] - columns.x[0])
+        assert area == pytest.approx(200, rel=0.05), "as many under the curve"
+        peak = np.exp(model.mean[k] - model.spread[k] ** 2)  # of a number whose logarithm is normal
+        assert curve.x[np.argmax(curve.y)] == pytest.approx(peak, rel=0.02)
+    clouds = pairs(seen, shared, ["unit 3"])  # type: ignore[arg-type]
+    sure = np.abs(model.correlation / np.where(np.eye(8) > 0, np.inf, model.correlation_error))
+    i, j = sorted(np.unravel_index(np.argmax(np.tril(sure, -1)), (8, 8)), reverse=True)
+    usual, odd = clouds.panels[0].lines
+    assert len(clouds.panels) == 4
+    assert (len(usual.x), len(odd.x)) == (199, 1)
+    assert (odd.x[0], odd.y[0]) == (seen.values[3, j], seen.values[3, i])
+    assert f"{model.correlation[i, j]:+.2f} ± {model.correlation_error[i, j]:.2f}" in clouds.panels[0].title
