@@ -131,6 +131,9 @@ def test_what_is_wrong_with_a_motor_is_said_in_its_makers_words():
     for bit, words in enumerate(printed.split(", "), 16):  # instruction manual: bits 16 to 21
         heard = robstride._feedback(Frame(2 << 24 | 1 << bit | 7 << 8 | 0xFD, bytes(8), True))
         assert (heard.id, heard.on, heard.alarm) == (7, False, words)
+    assert [robstride._switch(7, on) for on in (True, False)] == [
+        Frame(kind << 24 | 0xFD << 8 | 7, bytes(8), True) for kind in (3, 4)
+    ]
     for frame in (
         Frame(3 << 24 | 7 << 8 | 0xFD, bytes(8), True),
         Frame(2 << 24 | 7 << 8 | 0xFE, bytes(8), True),

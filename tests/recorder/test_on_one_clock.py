@@ -168,6 +168,13 @@ class Rig:
         bus._bus = SimpleNamespace(send=heard.append, recv=receive, shutdown=lambda: None)
         return bus
 
+    def patience(self) -> float:
+        """How long a silence the first servo bears by itself [s]; 0: any."""
+        if hasattr(self, "devices"):
+            dog = self.devices[0].table.watchdog
+            return dog[1] * self.devices[0].get(dog[0]) if dog else 0.0
+        return self.line.motors[0].timeout if self.name != "lines" else 0.0
+
     def turn(self) -> None:
         self.line.turn()
         values = [self.plant.sensor_values(k) for k in range(len(self.plant.state))]
@@ -239,7 +246,11 @@ def test_what_is_written_is_what_was_asked_and_what_the_servos_did(rig, tmp_path
     ids = IDS if name != "lines" else {3: "elbow"}
     one = rig(name, list(ids))
     before = [bytes(d.memory[: d.table.ram]) for d in getattr(one, "devices", ())]
-    done, end, rows = play(one, tmp_path / "both.jsonl", ids)
+    dogs = set()
+    done, end, rows = play(one, tmp_path / "both.jsonl", ids, stopped=lambda: dogs.add(one.patience()) or "")
+    wanted = {"dynamixel": 0.2, "damiao": 0.2, "robstride": 0.2}.get(name, 0.0)
+    assert [*dogs] == pytest.approx([wanted]), "they stop by themselves after as long a silence"
+    assert one.patience() == 0.0
     assert {**end, "joints": done["joints"]} == done
     assert (done["ended"], done["reason"]) == ("complete", "")
     assert [bytes(d.memory[: d.table.ram]) for d in getattr(one, "devices", ())] == before, "as they were"
@@ -355,6 +366,29 @@ def _began(one: Rig, rows: list[Any]) -> float:
         t for t, id, g in goals if id == place and abs(one.bus.reached_goal(id, g) - 0.1 - sent[0][3]) < 1e-6
     )
     return at - sent[0][1]
+
+
+@pytest.mark.parametrize("name", [name for name in PARTS if name != "lines"])
+def test_who_answers_is_found_wherever_it_listens(rig, name):
+    last = 15 if name == "damiao" else 32
+    one = rig(name, [3, last])
+    assert one.bus.scan() == [3, last]
+    # what was sent on the first search is not taken for what motors say on the second
+    assert one.bus.elsewhere([7]).endswith(f"these ids answer: 3, {last}")
+    assert one.bus.survey([3, 7]).keys() == {3}
+    assert one.bus.talk() == 0
+    if name not in ("damiao", "robstride"):
+        for device in one.devices:
+            device.listen_at(115_200)
+        assert one.bus.scan() == []
+        assert one.bus.elsewhere([7]) == "at 115200 baud these ids answer: 3, 32; give --baud 115200"
+        assert one.port.baudrate == 1_000_000
+        one.port.come.extend(b"12345")
+        one.bus._clear = lambda: None
+        assert one.bus.talk() == 5, "of somebody else"
+        del one.bus._clear
+    one.line.faults = one.plant.faults = Faults(silent=0.0)
+    assert one.bus.elsewhere([3]).startswith("nobody answers, from id")
 
 
 class Beside:
