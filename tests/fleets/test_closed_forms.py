@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.stats import chi2, norm
 
 from backemf import store
@@ -107,26 +106,6 @@ def test_units_that_are_told_exactly_have_a_samples_covariance():
     alone = population_model(x, np.tile(1e-9 * np.eye(3), (n, 1, 1)), correlated=False)
     np.testing.assert_allclose(alone.S, np.diag(x.var(axis=0, ddof=1)), rtol=1e-3, atol=1e-9)
     assert not alone.correlation_error.any()
-
-
-def test_units_that_are_told_unequally_are_where_the_restricted_likelihood_is_greatest():
-    rng = np.random.default_rng(2)
-    v = np.exp(rng.uniform(np.log(0.01), np.log(0.5), 30))
-    x = 1.0 + 0.4 * rng.normal(size=30) + np.sqrt(v) * rng.normal(size=30)
-    for shift, scale in ((0.0, 1.0), (-7.0, 1e3)):
-        y, u = shift + scale * x, scale**2 * v
-
-        def lost(log_s: float, y: np.ndarray = y, u: np.ndarray = u) -> float:
-            w = 1.0 / (np.exp(log_s) + u)
-            r = y - np.sum(w * y) / np.sum(w)
-            return float(np.sum(w * r**2) - np.sum(np.log(w)) + np.log(np.sum(w)))
-
-        best = minimize_scalar(lost, bounds=np.log(scale**2 * np.array([1e-3, 10.0])), method="bounded")
-        model = population_model(y[:, None], u[:, None, None])
-        w = 1.0 / (np.exp(best.x) + u)
-        assert model.S[0, 0] == pytest.approx(np.exp(best.x), rel=1e-3)
-        assert model.mean[0] == pytest.approx(np.sum(w * y) / np.sum(w), rel=1e-4)
-        assert model.mean_covariance[0, 0] == pytest.approx(1.0 / np.sum(w), rel=1e-3)
 
 
 def test_units_that_are_odd_are_so_by_the_normal_distribution():
@@ -308,7 +287,7 @@ def test_a_row_keeps_a_fit_on_scales_from_which_it_comes_back():
         p: SimpleNamespace(path=p, value=v, knee=0.02 if p.endswith("viscous") else 0.0)
         for p, v in zip(paths, values, strict=True)
     }
-    x, V = in_coordinates(SimpleNamespace(actuator=actuator, parameters=found, covariance=covariance))  # type: ignore[arg-type]
+    x, V = in_coordinates(SimpleNamespace(actuator=actuator, parameters=found, covariance=covariance))
     np.testing.assert_allclose(x, [np.log(4.2), np.log(0.05), np.log(0.03), np.log1p(0.03 / 0.02)])
     slopes = np.diag([4.2, 0.05, 0.03, 0.05])
     slopes[2, 1] = 0.05
@@ -349,7 +328,7 @@ def test_figures_of_a_fleet_show_every_unit_and_how_they_differ():
         correlation=model.correlation,
         correlation_error=model.correlation_error,
     )
-    figure = distributions(seen, shared)  # type: ignore[arg-type]
+    figure = distributions(seen, shared)
     assert figure.panels[0].x_label == "motor.resistance [ohm]"
     for k, panel in enumerate(figure.panels):
         columns, curve = panel.lines
@@ -361,7 +340,7 @@ def test_figures_of_a_fleet_show_every_unit_and_how_they_differ():
         assert area == pytest.approx(200, rel=0.05), "as many under the curve"
         peak = np.exp(model.mean[k] - model.spread[k] ** 2)  # of a number whose logarithm is normal
         assert curve.x[np.argmax(curve.y)] == pytest.approx(peak, rel=0.02)
-    clouds = pairs(seen, shared, ["unit 3"])  # type: ignore[arg-type]
+    clouds = pairs(seen, shared, ["unit 3"])
     sure = np.abs(model.correlation / np.where(np.eye(8) > 0, np.inf, model.correlation_error))
     i, j = sorted(np.unravel_index(np.argmax(np.tril(sure, -1)), (8, 8)), reverse=True)
     usual, odd = clouds.panels[0].lines

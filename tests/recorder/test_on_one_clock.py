@@ -135,7 +135,7 @@ class Rig:
 
     def _on_a_terminal(self) -> Any:
         """What is written is there at once, and the line is served whenever the bus reads."""
-        bus = BUSES[self.name].connect(self.line.name)
+        bus: Any = BUSES[self.name].connect(self.line.name)
         bus.open()
         if self.name == "lines":
             bus._port.close()
@@ -147,7 +147,7 @@ class Rig:
 
     def _on_a_wire(self) -> Any:
         waiting: list[Any] = []
-        bus = BUSES[self.name].connect("nowhere", interface="virtual", gains=(20.0, 1.0))
+        bus: Any = BUSES[self.name].connect("nowhere", interface="virtual", gains=(20.0, 1.0))
         bus.open()
         heard: list[Any] = []
         self.line._bus = SimpleNamespace(
@@ -260,16 +260,13 @@ def test_what_is_written_is_what_was_asked_and_what_the_servos_did(rig, tmp_path
         id, joint = [*ids.items()][k]
         channel = {c.name: c for c in recording.channels}
         track = MOTION.tracks[joint]
-        asked = channel["position_target"]
-        late = 0.6 if track.coast else 1.0
-        np.testing.assert_allclose(asked.values, track.at(np.maximum(asked.time - 1e-3, 0.0)), atol=0.02)
-        assert asked.values[0] == pytest.approx(track.at(np.zeros(1))[0], abs=2e-3)
-        assert all(
-            v == pytest.approx(one.bus.reached_goal(id, v + 0.1) - 0.1, abs=1e-5) for v in asked.values
-        )
-        assert np.max(asked.time) < late
+        goals, at = np.asarray(channel["position_target"].values), channel["position_target"].time
+        np.testing.assert_allclose(goals, track.at(np.maximum(at - 1e-3, 0.0)), atol=0.02)
+        assert goals[0] == pytest.approx(track.at(np.zeros(1))[0], abs=2e-3)
+        assert [one.bus.reached_goal(id, q + 0.1) - 0.1 for q in goals] == pytest.approx(goals, abs=1e-5)
+        assert np.max(at) < (0.6 if track.coast else 1.0)
         enabled = channel["enabled"]
-        assert list(enabled.values) == ([1.0, 0.0] if track.coast else [1.0])
+        assert [*np.asarray(enabled.values)] == ([1.0, 0.0] if track.coast else [1.0])
         assert enabled.time[-1] == pytest.approx(0.6 if track.coast else 0.0, abs=0.015)
         t = channel["position"].time
         ends = np.searchsorted([s for s, _ in one.seen], began + t + 3e-6, side="right")
@@ -388,7 +385,8 @@ def test_who_answers_is_found_wherever_it_listens(rig, name):
         assert one.bus.talk() == 5, "of somebody else"
         del one.bus._clear
     one.line.faults = one.plant.faults = Faults(silent=0.0)
-    assert one.bus.elsewhere([3]).startswith("nobody answers, from id")
+    first = int(name in ("damiao", "robstride"))
+    assert one.bus.elsewhere([3]).startswith(f"nobody answers, from id {first} to {last}")
 
 
 class Beside:
@@ -398,7 +396,7 @@ class Beside:
 
     def __init__(self, bus: Any, job: dict[str, Any]):
         self.said: list[dict[str, Any]] = []
-        self.session = guardian._survey(bus, job, SimpleNamespace(tell=self.said.append, stop_reason=str))  # type: ignore[arg-type]
+        self.session = guardian._survey(bus, job, SimpleNamespace(tell=self.said.append, stop_reason=str))
 
     def __enter__(self) -> Beside:
         return self

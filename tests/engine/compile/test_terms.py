@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from backemf.engine.compile.ir import ZERO, Form, Graph, Level, Node, Tangents
+from backemf.engine.compile.ir import ZERO, Form, Graph, LaneChoice, Level, Node, Tangents
 from backemf.engine.compile.passes import (
     Branch,
     Copy,
@@ -241,6 +241,7 @@ def test_tangents_are_sums_of_what_they_are_made_of():
     other = tangents.select(m("gt", m.x, m.y), scaled, ZERO)
     (name,) = other.lanes
     choice = tangents.vectors[name]
+    assert isinstance(choice, LaneChoice)
     assert (choice.no is None, choice.yes, choice.vectors, choice.nodes) == (
         False,
         None,
