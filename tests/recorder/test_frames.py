@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import struct
 
+import numpy as np
 import pytest
 
 import backemf as be
+from backemf.datasheets import parts
 from backemf.errors import InvalidValue, UnknownName
 from backemf.kits.recorder.buses import BUSES
 from backemf.kits.recorder.buses.damiao import Damiao, Span
 from backemf.kits.recorder.buses.mit import Frame
 from backemf.kits.recorder.buses.robstride import RobStride
+from backemf.kits.recorder.registers import MAPS
 from backemf.kits.recorder.virtual.can_bus import PARAMETERS, RIDS
-from backemf.kits.recorder.virtual.plants import Faults
+from backemf.kits.recorder.virtual.firmware import Device
+from backemf.kits.recorder.virtual.plants import Faults, VirtualPlant
 
 
 def test_a_damiao_frame_is_what_its_maker_prints():
@@ -160,3 +164,18 @@ def test_registers_stand_where_the_makers_print_them():
     )
     rows = [entry.split() for entry in robstride.split(", ")]
     assert {int(index, 16): name for index, name in rows} == {i: name for i, (name, _) in PARAMETERS.items()}
+
+
+def test_sensors_are_as_noisy_as_they_are_told_to_be():
+    plant = VirtualPlant(
+        parts.part("xm430-w350").actuator, be.bench.Pendulum(mass=0.1, length=0.1), 1, Faults()
+    )
+    device = Device(1, 0, MAPS["dynamixel-x"], 1020, plant, 3.0, 0)
+    seen: dict[str, list[float]] = {"current": [], "velocity": [], "voltage": []}
+    for _ in range(800):
+        device.refresh()
+        for name, counts in seen.items():
+            counts.append(device.get(name))
+    # thrice 4 mA, 0.02 rad/s and 0.03 V, which come in counts of 2.69 mA, 0.024 rad/s and 0.1 V
+    for name, wide in (("current", 12 / 2.69), ("velocity", 0.06 / 0.02398), ("voltage", 0.9)):
+        assert np.std(seen[name]) == pytest.approx(np.hypot(wide, 12**-0.5), rel=0.1), name

@@ -375,6 +375,11 @@ def test_who_answers_is_found_wherever_it_listens(rig, name):
     assert one.bus.survey([3, 7]).keys() == {3}
     assert one.bus.talk() == 0
     if name not in ("damiao", "robstride"):
+        began, table = one.clock.now, one.devices[0].table
+        (reply,) = one.bus.sample([3])
+        around = 11 if name == "dynamixel" else 6  # bytes of a packet beside what it holds, ten bits each
+        wire = 1e-5 * (table.block[1] + around) + 2e-6 * one.devices[0].get("return_delay")
+        assert reply.time - began == pytest.approx(wire, rel=0.3)
         for device in one.devices:
             device.listen_at(115_200)
         assert one.bus.scan() == []
