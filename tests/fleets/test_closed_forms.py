@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from backemf import store
+from backemf.errors import MissingValue
 from backemf.kits.fleets import folder as kept
 from backemf.kits.fleets.estimates import SEEN, UNTOLD, Estimates, estimates, population_model, shrink
 from backemf.kits.fleets.page import distributions, pairs
@@ -82,6 +83,13 @@ def test_units_that_are_told_alike_are_an_analysis_of_variance():
     np.testing.assert_allclose(drawn, x.mean() + S / total * (x - x.mean()), rtol=1e-4)
     left = S * v / total + (v / total) ** 2 * total / n
     np.testing.assert_allclose(errors, np.sqrt(left), rtol=1e-4)
+
+
+def test_two_units_tell_no_spread_and_three_do():
+    x, V = even(3, 0.01)
+    assert population_model(x, V).n_units == 3
+    with pytest.raises(MissingValue, match="2 units tell no spread; expected at least 3"):
+        population_model(x[:2], V[:2])
 
 
 def test_a_spread_that_is_not_told_from_none_reaches_down_to_it():
@@ -307,7 +315,7 @@ def test_a_fleet_says_how_far_it_is(tmp_path):
     journal.append("1@", [{"unit": "1", "state": "fitted", "cpu_s": 2.0, "ended": 280.0, "parameters": {}}])
     journal.close()
     with (tmp_path / kept.JOURNAL).open("ab") as file:
-        file.write(b'{"key":"9@","rows":[{"un')  # a crash
+        file.write(b'{"key":"9@","rows":[{"un' + b"x" * 200_000)  # a crash
     found = kept.status(tmp_path)
     assert (found.n_units, found.fitted, found.failed, found.left) == (8, 4, 0, 4)  # a robot of two joints
     assert (found.cpu_s, found.codes) == (6.5, {BROKEN: 1})
