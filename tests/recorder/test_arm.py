@@ -4,6 +4,7 @@ moves, and the way from a virtual arm through the shell to its model."""
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -231,3 +232,32 @@ def test_a_virtual_arm_comes_back_through_the_shell(tmp_path, seed):
     first = sorted((tmp_path / "logs").glob("*.jsonl"))[0]
     run(tmp_path, "render", "fit.json", first, "-o", "film.mp4")
     assert (tmp_path / "film.mp4").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("here", "low", "high", "centre", "reach"),
+    [
+        (0.27, None, None, 0.3, 0.4),
+        (0.24, -2.0, 2.0, 0.2, 0.4),
+        (1.9, -2.0, 2.0, 1.55, 0.4),  # 0.05 rad from the end
+        (-1.9, -2.0, 2.0, -1.55, 0.4),
+        (0.1, -0.2, 0.4, 0.1, 0.25),
+    ],
+)
+def test_a_joints_motions_are_about_where_it_stands_and_keep_from_its_ends(here, low, high, centre, reach):
+    joint = SimpleNamespace(low=low, high=high)
+    robot = SimpleNamespace(name="arm", joint=lambda name: joint)
+    plan = arm_motions(robot, {"a": here, "b": here}, 0.4, 30.0)
+    assert [one.name for one in plan.motions] == ["a", "b", "all-joints"]
+    assert [one.duration for one in plan.motions] == [10.0] * 3
+    t = np.linspace(0.0, 9.999, 2000)
+    q = plan.motions[0].tracks["a"].at(t)
+    assert (q[0], q[-1]) == pytest.approx((centre, centre))
+    assert (q.min(), q.max()) == pytest.approx((centre - reach, centre + reach), abs=2e-3)
+    slow = np.abs(np.diff(q)) / np.diff(t) < 1.01 * reach / 1.4
+    np.testing.assert_array_equal(slow[t[:-1] < 5.9], True)  # over the reach in 1.4 s, four times
+    assert np.sum(~slow) == 5, "and as many jumps"
+    waves = [plan.motions[2].tracks[name].at(t) - centre for name in "ab"]
+    for wave in waves:
+        np.testing.assert_allclose(np.abs(wave).max(), 0.3 * reach, rtol=0.02)
+    assert abs(np.corrcoef(*waves)[0, 1]) < 0.9

@@ -8,7 +8,6 @@ import time
 import pytest
 
 import backemf as be
-from backemf.errors import InvalidValue, UnknownName
 from backemf.kits.recorder.virtual.plants import Faults
 
 from .rig import Patient, until, virtual
@@ -277,21 +276,6 @@ def test_the_makers_package_reads_in_bulk_and_is_told_what_protocol_two_refuses(
             assert packets.read4ByteTxRx(port, 2, 24)[0] == 10
         finally:
             port.closePort()
-
-
-@pytest.mark.parametrize(
-    ("words", "kind", "text"),
-    [
-        ("explode", UnknownName, "unknown fault 'explode'"),
-        ("lose", InvalidValue, "expected a number: lose=0.01"),
-        ("wrapped=1", InvalidValue, "expected wrapped alone"),
-        ("stuck=-1", InvalidValue, "expected a number from 0 on"),
-    ],
-)
-def test_faults_in_words(words, kind, text):
-    with pytest.raises(kind, match=text):
-        Faults.read([words])
-    assert Faults.read(["stuck=300ms", "wrong-sign"]) == Faults(stuck=0.3, wrong_sign=True)
 
 
 ARM = """<mujoco><compiler angle="radian"/><worldbody><body name="upper">

@@ -357,10 +357,11 @@ def plain_motor(numbers: Mapping[str, float], heat: Heat | None, inductance: flo
     """
     from ..physics.friction import Coulomb
 
+    inertia = numbers["rotor_inertia"]
     motor = Motor(
         resistance=numbers["resistance"],
         torque_constant=numbers["torque_constant"],
-        rotor_inertia=numbers["rotor_inertia"],
+        rotor_inertia=0.0 if math.isnan(inertia) else inertia,  # judged only where somebody neglects it
         inductance=inductance,
         thermal=heat,
     )

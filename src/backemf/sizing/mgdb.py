@@ -108,7 +108,7 @@ def _motor(row: Mapping[str, str]) -> MotorPart:
     numbers |= {"friction": K * i_0}
     optional = {"continuous_current": lasting, "peak_current": most / K, "speed_limit": speed, "mass": mass}
     numbers |= {n: v for n, v in optional.items() if 0 < v < math.inf}
-    gaps = {"inertia": J > 0, "I_nl": i_0 >= 0, "I_nom": "continuous_current" in numbers}
+    gaps = {"rotor_inertia": J > 0, "I_nl": i_0 >= 0, "I_nom": "continuous_current" in numbers}
     heat = Thermal(resistance=R_1 + R_2, capacitance=1.0) if R_1 > 0 and R_2 > 0 else None
     if heat is not None:  # no time constants: mean heat alone is judged, where nobody says how warm it may be
         numbers |= {"R_1": R_1, "R_2": R_2}

@@ -184,7 +184,8 @@ class Session:
             self._watch(replies)
             if time.monotonic() - shown > SHOWN:
                 shown = time.monotonic()
-                self._still_on()
+                if len(replies) == len(self.names):  # else the question would wait for one that is silent
+                    self._still_on()
                 self._show(motion, t, counted.rate(t), replies, told)
             pace()
 

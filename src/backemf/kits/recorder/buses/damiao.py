@@ -51,13 +51,16 @@ class Damiao(MitBus):
     """Commands go to the motor's id; answers carry it in the low half of their first byte."""
 
     name = "damiao"
+    scanned = range(
+        1, 16
+    )  # those that answers tell apart; what goes to others looks like answers from 0x11 on
 
     def __init__(self, channel: str, interface: str, gains: Sequence[float] = (10.0, 0.5)):
         super().__init__(channel, interface, gains)
         self._spans: dict[int, tuple[Span, Span, Span]] = {}
 
     def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
-        if max(ids) > 15:
+        if max(ids) > self.scanned[-1]:
             raise InvalidValue(
                 f"servo {max(ids)} was asked for; Damiao's answers tell ids from 1 to 15 apart"
             )

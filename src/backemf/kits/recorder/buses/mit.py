@@ -17,7 +17,6 @@ WAIT = 0.02
 TRIES = 3
 TIMEOUT = 50e-6
 """One count of the motors' own timeout [s], of both makers."""
-SCANNED = range(1, 33)
 
 
 class Frame(NamedTuple):
@@ -70,6 +69,8 @@ class MitBus(Bus):
     """What the makers share. A maker's class says how its frames are written and read."""
 
     has_watchdog = True
+    scanned = range(1, 33)
+    """Ids at which motors are looked for."""
 
     takes = ("interface", "gains")
 
@@ -191,7 +192,7 @@ class MitBus(Bus):
         return None
 
     def scan(self) -> list[int]:
-        return [id for id in SCANNED if self._answers_off(id)]
+        return [id for id in self.scanned if self._answers_off(id)]
 
     def _answers_off(self, id: int) -> bool:
         """Whether a motor answers when it is told to let go."""
@@ -204,8 +205,8 @@ class MitBus(Bus):
         if here:
             return f"these ids answer: {', '.join(map(str, here))}"
         return (
-            f"nobody answers, from id {SCANNED[0]} to {SCANNED[-1]}; is the supply on, the bus terminated,"
-            " and its bit rate that of the motors?"
+            f"nobody answers, from id {self.scanned[0]} to {self.scanned[-1]}; is the supply on, the bus"
+            " terminated, and its bit rate that of the motors?"
         )
 
     def survey(self, ids: Sequence[int]) -> dict[int, BusServo]:
