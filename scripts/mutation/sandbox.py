@@ -109,7 +109,7 @@ class Sandbox:
             **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         }
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mutation.plugin"]
-        command += ["-m", "not proof and not realtime"]
+        command += ["-m", "not proof"]
         command += [f"--basetemp={scratch / 'tmp'}", *words, f"@{asked}"]
         start = time.monotonic()
         with printed.open("wb") as output:

@@ -51,9 +51,8 @@ class Damiao(MitBus):
     """Commands go to the motor's id; answers carry it in the low half of their first byte."""
 
     name = "damiao"
-    scanned = range(
-        1, 16
-    )  # those that answers tell apart; what goes to others looks like answers from 0x11 on
+    scanned = range(1, 16)
+    """Those that answers tell apart; what goes to others looks like answers from 0x11 on."""
 
     def __init__(self, channel: str, interface: str, gains: Sequence[float] = (10.0, 0.5)):
         super().__init__(channel, interface, gains)
