@@ -105,3 +105,43 @@ def test_scatter_and_weights_come_from_what_is_left_over():
     assert np.argmin(weights) == 100
     assert weights[100] == pytest.approx(4.0 * model.scale_v / 1.0, rel=0.1)
     assert np.mean(weights == 1.0) > 0.98
+
+
+def slopes_by_differences(model, x, k):
+    """Central differences of what is predicted of a segment, in every unknown; last in what pushes back."""
+    h, n = 1e-6, len(x)
+    s, ends = model.segments[k], []
+    for way in (1, -1):
+        moved = [model.scaled_prediction(x + way * h * one, k) for one in np.eye(n)]
+        model.segments[k] = replace(s, input=s.input - way * h)
+        ends.append(np.stack([*moved, model.scaled_prediction(x, k)], axis=1))
+        model.segments[k] = s
+    return (ends[0] - ends[1]) / (2 * h)
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("cut", [None, 0.4])
+@pytest.mark.parametrize(("mechanism", "kG"), [("simple", 0.0), ("elevator", 0.2), ("arm", 0.2)])
+def test_slopes_are_those_of_the_prediction(mechanism, kG, cut, averaged):
+    """Of a step from rest, of a ramp in motion whose input leads its samples, and of one of positions."""
+    gravity = gravity_of(mechanism, kG, 0.4)
+    own = {"elevator": gravity[:1], "arm": gravity[1:]}.get(mechanism, ())
+    step, ramp = (run_of(f"{kind}-forward", gravity) for kind in ("dynamic", "quasistatic"))
+    t, u, p, _ = record("quasistatic-reverse", WEAK, gravity, dt=0.01, T=2.0, slow=1.0)
+    placed = make_run("quasistatic-reverse", t, u, p)
+    model, x = model_of(step, ramp, placed, mechanism=mechanism, gravity=own, delay=0.013, averaged=averaged)
+    assert (model.uses_velocity, model.i_lead is None) == ([True, True, False], False)
+    x[model.i_lead], x[model.i_dp] = 0.004, 0.018  # no sample is where the motion begins
+    if averaged:
+        x[model.i_w] = 0.033
+    if cut:
+        model.cut(cut)
+    for k, s in enumerate(model.segments):
+        y, J = model.push_slopes(x, k)
+        np.testing.assert_allclose(y, model.scaled_prediction(x, k), atol=1e-9 * np.max(np.abs(y)))
+        found = slopes_by_differences(model, x, k)
+        if cut and mechanism == "arm":  # in pieces, a first angle is not taken to tell anything
+            found[:, [i for i in model.i_p0 if i is not None]] = 0.0
+        off = np.abs(J - found) / np.max(np.abs(found), axis=0, initial=1e-9)
+        # where a sample lies within h of a change of the input, a difference sees both sides of it
+        assert np.mean(off > 1e-3, axis=0).max() < 0.02
