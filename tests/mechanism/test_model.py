@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from backemf.kits.frc import mechanism
 from backemf.kits.frc.gain_fit import _drifts, _trimmed_rms, _weights
 from backemf.kits.frc.mechanism_model import MechanismModel
 from backemf.kits.frc.trials import make_run, segment
@@ -145,3 +146,37 @@ def test_slopes_are_those_of_the_prediction(mechanism, kG, cut, averaged):
         off = np.abs(J - found) / np.max(np.abs(found), axis=0, initial=1e-9)
         # where a sample lies within h of a change of the input, a difference sees both sides of it
         assert np.mean(off > 1e-3, axis=0).max() < 0.02
+
+
+@pytest.mark.parametrize("x", [-3.0, -0.2, -1e-2, -1e-4, 0.0, 1e-7, 1e-3, 0.03, 0.5, 20.0])
+def test_what_decays_is_the_sum_of_its_series(x):
+    """(x - 1 + exp(-x)) / x^2 and log(1 + x) / x, each from its series in powers of x."""
+    series = sum((-x) ** k / math.factorial(k + 2) for k in range(120))
+    assert float(mechanism._second_decay(x)) == pytest.approx(series, rel=1e-6)
+    if abs(x) < 0.6:
+        series = sum((-x) ** k / (k + 1) for k in range(120))
+        assert float(mechanism._log_ratio(x)) == pytest.approx(series, rel=1e-9)
+
+
+@pytest.mark.parametrize("velocity", [-2.0, -0.01, 0.0, 0.01, 2.0])
+@pytest.mark.parametrize("effort", [-6.0, -0.5, 0.3, 0.5, 6.0])
+def test_an_acceleration_is_the_beginning_of_a_step(velocity, effort):
+    """And many steps one after another are one: until it moves the other way, `stepper` takes them quickly."""
+    made = mechanism.Mechanism(
+        friction=0.3, effort_per_velocity=1.5, effort_per_acceleration=0.3, gravity=0.2
+    )
+    h = 1e-6
+    p, v = mechanism.step(made, 0.0, velocity, effort, h)
+    rate = mechanism.acceleration(made, 0.0, velocity, effort)
+    assert (v - velocity) / h == pytest.approx(rate, abs=1e-3)
+    assert p == pytest.approx(velocity * h, abs=1e-10)
+    times = 0.05 * np.arange(1, 9)
+    ends = np.array([[float(x) for x in mechanism.step(made, 3.0, velocity, effort, h)] for h in times])
+    np.testing.assert_allclose(
+        np.stack(mechanism.stepper(made, times)(3.0, velocity, effort), 1), ends, rtol=1e-9
+    )
+    for h, (position, speed) in zip(times, ends, strict=True):
+        state = (3.0, velocity)
+        for _ in range(7):
+            state = mechanism.step(made, *state, effort, h / 7)
+        assert state == pytest.approx((position, speed), abs=1e-9)
