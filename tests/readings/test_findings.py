@@ -94,6 +94,38 @@ def test_what_cannot_be_is_said(name):
     assert all(f.remedy and f.text for f in m.findings)
 
 
+X = np.arange(1.0, 9.0)
+T = 1e-3 * np.arange(400)
+RISE = 2.0 * (1 - np.exp(-T / 0.02))
+BOUNDS = {
+    "voltage_drop": (lambda x: measure.resistance(X, 2.0 * X + x * 16), 0.026, 0.036),  # 3 % of the most volts
+    "voltage_offset": (lambda x: measure.back_emf(X, 2.0 * X + x * 16), 0.017, 0.026),  # 2 %
+    "not_settled": (  # two time constants
+        lambda x: measure.run_up(be.log("s", T[: round(20 * x)], velocity=RISE[: round(20 * x)]), resistance=2.0, torque_constant=0.5),
+        2.4, 1.8),
+    "too_coarse": (  # a third of a time constant
+        lambda x: measure.current_step(be.log("s", T, current=np.where(T < 0.1, 0.0, 1 - np.exp(-(T - 0.1) / 1e-3 / x))), voltage=4.0),
+        3.6, 2.5),
+    "rotor_moved": (  # 5 % of the step
+        lambda x: measure.current_step(be.log("s", T, current=RISE * (1 - x * np.clip(10 * T - 2, 0, 1))), voltage=4.0, after=0.0),
+        0.042, 0.062),
+    "saturation": (  # a slope that bends by 5 % of itself up to the most current
+        lambda x: measure.torque_constant(X - x * X**2 / 8, current=X), 0.042, 0.06),
+    "not_a_line": (lambda x: measure.back_emf(X, 2 * X + x * X**2 + 0.01 * (-1) ** X), 0.0, 0.02),
+    "not_told": (lambda x: measure.torque_constant(X, current=X, static=x), 0.9, 1.1),  # as much as the least load
+    "duty_offset": (lambda x: measure.firmware_gain(0.01 * X, 32 + 0 * X, 0.05 * X + x + 1e-3 * (-1) ** X), 0.001, 0.006),
+    "second_node": (lambda x: measure.thermal(be.log("h", 5000 * T, temperature=20 + 30 * (1 - np.exp(-50 * T))
+                    + x * 30 * (1 - np.exp(-5 * T))), power=5.0), 0.1, 0.4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", BOUNDS)
+def test_what_is_worth_a_word_is_told_from_a_bound_on(code):
+    make, little, much = BOUNDS[code]
+    assert code not in codes(make(little))
+    assert code in codes(make(much))
+
+
 def test_what_can_be_is_not_complained_about():
     given = {"resistance": (2.0, 0.02), "torque_constant": (0.5, 0.005)}
     assert codes(measure.no_load([3, 6, 9, 12], [4.0, 9.0, 14.01, 19.0], **given)) == []
