@@ -1,5 +1,5 @@
-"""Errors of gains by hand: how long residuals stay alike, what is left of the input, which part of the data says
-what, and how wide an interval may be."""
+"""Errors of gains by hand: how long residuals stay alike, what is left of the input, which part of the data
+says what, and how wide an interval may be."""
 
 from __future__ import annotations
 
@@ -194,9 +194,9 @@ def test_an_interval_is_1_96_errors_and_none_where_it_says_nothing(mechanism, ga
 
 @pytest.mark.parametrize(
     ("direction", "lost"),
-    [((6.0, 0.0, 0.0), "kS"), ((6.0, 2e-4 * 2.0, 0.0), "kS"), ((6.0, 5e-3 * 2.0, 0.0), "kS kV")]
-    + [((0.0, 2.0, 1.0), "kV kA"), ((6.0, 0.0, 2e-4), "kS"), ((6.0, 0.0, 5e-3), "kS kA")],
-)
+    [((6.0, 0.0, 0.0), "kS"), ((6.0, 2e-4 * 2.0, 0.0), "kS"), ((6.0, 5e-3 * 2.0, 0.0), "kS kV"),
+     ((0.0, 2.0, 1.0), "kV kA"), ((6.0, 0.0, 2e-4), "kS"), ((6.0, 0.0, 5e-3), "kS kA")],
+)  # fmt: skip
 def test_gains_of_a_direction_without_information_are_none(direction, lost):
     """In shares of what is typical: 6 V, 2 V s/rad, and kA by its logarithm."""
     found = intervals("simple", {}, singular=np.array([direction]))

@@ -137,7 +137,7 @@ def test_slopes_are_those_of_the_prediction(mechanism, kG, cut, averaged):
         x[model.i_w] = 0.033
     if cut:
         model.cut(cut)
-    for k, s in enumerate(model.segments):
+    for k in range(len(model.segments)):
         y, J = model.push_slopes(x, k)
         np.testing.assert_allclose(y, model.scaled_prediction(x, k), atol=1e-9 * np.max(np.abs(y)))
         found = slopes_by_differences(model, x, k)
@@ -158,10 +158,10 @@ def test_what_decays_is_the_sum_of_its_series(x):
         assert float(mechanism._log_ratio(x)) == pytest.approx(series, rel=1e-9)
 
 
-@pytest.mark.parametrize("velocity", [-2.0, -0.01, 0.0, 0.01, 2.0])
-@pytest.mark.parametrize("effort", [-6.0, -0.5, 0.3, 0.5, 6.0])
+@pytest.mark.parametrize("velocity", [-2.0, 0.0, 0.3])
+@pytest.mark.parametrize("effort", [-6.0, 0.3, 6.0])
 def test_an_acceleration_is_the_beginning_of_a_step(velocity, effort):
-    """And many steps one after another are one: until it moves the other way, `stepper` takes them quickly."""
+    """And many steps one after another are one; `stepper` takes several at once."""
     made = mechanism.Mechanism(
         friction=0.3, effort_per_velocity=1.5, effort_per_acceleration=0.3, gravity=0.2
     )

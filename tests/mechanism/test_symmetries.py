@@ -1,6 +1,5 @@
-"""Relations between two characterisations that hold whatever the numbers are: a mirrored mechanism has the same
-gains, in
-other units they are scaled, later and in another order they are the same."""
+"""Relations between two characterisations that hold whatever the numbers are: a mirrored mechanism has the
+same gains, in other units they are scaled, later and in another order they are the same."""
 
 from __future__ import annotations
 
@@ -54,42 +53,24 @@ def same(measured, other, *, gain=1.0, length=1.0):
         assert two[name, end] == pytest.approx(x * size, rel=1e-4, abs=2e-6 * size), (name, end)
 
 
-def test_a_mirrored_mechanism_has_the_same_gains(case):
-    mechanism, runs, measured = case
-    other = {"forward": "reverse", "reverse": "forward"}
-    turned = [
-        replace(r, test=f"{kind}-{other[way]}", input=-r.input, velocity=-r.velocity, position=-r.position)
-        for r in runs
-        for kind, way in [r.test.split("-")]
-    ]
-    turned = [replace(r, name=r.test) for r in turned]
-    mirrored = characterize(turned, mechanism)
-    gains = dict(mirrored.gains)
-    if mechanism == "elevator":  # it is pulled up
-        g = gains["kG"]
-        gains["kG"] = replace(g, value=-g.value, low=-g.high, high=-g.low)
-    if mechanism == "arm":  # and its angle counts from the other side
-        g = gains["offset"]
-        gains["offset"] = replace(g, value=math.pi - g.value, low=math.pi - g.high, high=math.pi - g.low)
-    same(measured, replace(mirrored, gains=gains))
-
-
-def test_later_in_another_order_and_in_other_units_it_is_the_same(case):
+def test_mirrored_later_in_another_order_and_in_other_units_it_is_the_same(case):
     mechanism, runs, measured = case
     gain, length = 0.7, 1.0 if mechanism == "arm" else 25.0
-    moved = [
-        replace(
-            r,
-            time=r.time + 40.0,
-            velocity_time=r.velocity_time + 40.0,
-            position_time=r.position_time + 40.0,
-            input=gain * r.input,
-            velocity=length * r.velocity,
-            position=length * r.position,
-        )
-        for r in (runs[2], runs[0], runs[3], runs[1])
-    ]
-    same(measured, characterize(moved, mechanism), gain=gain, length=length)
+    other = {"forward": "reverse", "reverse": "forward"}
+    moved = []
+    for r in (runs[2], runs[0], runs[3], runs[1]):
+        kind, _, way = r.test.partition("-")
+        test = f"{kind}-{other[way]}"
+        times = {name: getattr(r, name) + 40.0 for name in ("time", "velocity_time", "position_time")}
+        values = {"velocity": -length * r.velocity, "position": -length * r.position}
+        moved.append(replace(r, test=test, name=test, input=-gain * r.input, **times, **values))
+    mirrored = characterize(moved, mechanism)
+    gains, turned = dict(mirrored.gains), {"elevator": ("kG", 0.0), "arm": ("offset", math.pi)}.get(mechanism)
+    if turned:  # a weight pulls up, and the angle of an arm counts from the other side
+        name, whole = turned
+        g = gains[name]
+        gains[name] = replace(g, value=whole - g.value, low=whole - g.high, high=whole - g.low)
+    same(measured, replace(mirrored, gains=gains), gain=gain, length=length)
 
 
 def test_gains_are_told_in_the_unit_that_is_asked_for():
@@ -106,7 +87,7 @@ def test_gains_are_told_in_the_unit_that_is_asked_for():
 
 def test_what_is_told_of_the_fit_is_what_noise_leaves(case):
     """A hundredth of noise in velocity: the error that is told, and the share of R^2."""
-    mechanism, runs, measured = case
+    mechanism, _, measured = case
     v = np.concatenate([s.segment.velocity for s in measured.shown])
     left = np.concatenate([s.segment.velocity - s.velocity for s in measured.shown])
     assert measured.velocity_error == pytest.approx(math.sqrt(np.mean(left**2)))

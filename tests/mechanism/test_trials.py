@@ -98,9 +98,9 @@ def test_the_input_in_force_is_the_one_before():
 
 @pytest.mark.parametrize(
     ("share", "shift", "n", "told"),
-    [(0.0, 0.0, 50, True), (0.06, 0.0, 50, True), (0.14, 0.0, 50, False), (0.0, 8e-4, 50, True)]
-    + [(0.0, 1.3e-3, 50, False), (0.0, 0.0, 8, True), (0.0, 0.0, 7, False)],
-)
+    [(0.0, 0.0, 50, True), (0.06, 0.0, 50, True), (0.14, 0.0, 50, False), (0.0, 8e-4, 50, True),
+     (0.0, 1.3e-3, 50, False), (0.0, 0.0, 8, True), (0.0, 0.0, 7, False)],
+)  # fmt: skip
 @pytest.mark.parametrize("between", [False, True])
 def test_a_velocity_is_derived_where_nine_in_ten_are_changes_of_position(share, shift, n, told, between):
     t = 0.01 * np.arange(n + between)
@@ -114,9 +114,9 @@ def test_a_velocity_is_derived_where_nine_in_ten_are_changes_of_position(share, 
 @pytest.mark.parametrize(
     ("speed", "noise", "still"),
     # of 4 samples: at most 0.02 of the top speed, and two scatters or a fifth of the top
-    [(0.018, 0.0, True), (0.024, 0.0, False), (0.1, 0.05, True), (0.14, 0.05, False), (0.2, 0.5, True)]
-    + [(0.25, 0.5, False)],
-)
+    [(0.018, 0.0, True), (0.024, 0.0, False), (0.1, 0.05, True), (0.14, 0.05, False), (0.2, 0.5, True),
+     (0.25, 0.5, False)],
+)  # fmt: skip
 def test_it_rests_where_it_is_slow_until_the_input_acts(speed, noise, still):
     t, v = 0.1 * np.arange(20), np.where(np.arange(20) < 4, speed, 1.0)
     assert _is_still(t, v, 0.3, noise, 1.0) == _is_still(t, -v, 0.3, noise, 1.0) == still
@@ -135,10 +135,10 @@ def stop(*, fall=12, still=20, left=0.0, held=1.0, before=1.0, noise=0.0):
 
 @pytest.mark.parametrize(
     ("how", "stops"),
-    [({}, True), ({"left": 0.025}, True), ({"left": 0.035}, False), ({"left": 0.035, "noise": 0.02}, True)]
-    + [({"held": 0.8}, True), ({"held": 0.6}, False), ({"still": 9}, True), ({"still": 5}, False)]
-    + [({"before": 0.0, "held": 0.75}, True)],
-)
+    [({}, True), ({"left": 0.025}, True), ({"left": 0.035}, False), ({"left": 0.035, "noise": 0.02}, True),
+     ({"held": 0.8}, True), ({"held": 0.6}, False), ({"still": 9}, True), ({"still": 5}, False),
+     ({"before": 0.0, "held": 0.75}, True)],
+)  # fmt: skip
 def test_a_stop_ends_a_motion_although_the_input_goes_on(how, stops):
     """It began to fall at 1 s: told to be that, less the 5 samples that a median looks ahead."""
     assert stop(**how) == pytest.approx(0.96 if stops else math.nan, abs=0.02, nan_ok=True)

@@ -94,33 +94,41 @@ def test_what_cannot_be_is_said(name):
     assert all(f.remedy and f.text for f in m.findings)
 
 
-X = np.arange(1.0, 9.0)
-T = 1e-3 * np.arange(400)
-RISE = 2.0 * (1 - np.exp(-T / 0.02))
+X, T = np.arange(1.0, 9.0), 1e-3 * np.arange(400)
+ODD, RISE = (-1.0) ** X, 2.0 * (1 - np.exp(-T / 0.02))
+
+
+def stepped(current, **more):
+    return measure.current_step(be.log("s", T, current=current), voltage=4.0, **more)
+
+
+def ran_up(lasts):
+    n = round(20 * lasts)
+    return measure.run_up(be.log("s", T[:n], velocity=RISE[:n]), resistance=2.0, torque_constant=0.5)
+
+
+def warmed(share):
+    T_2 = 20 + 30 * (1 - np.exp(-50 * T)) + share * 30 * (1 - np.exp(-5 * T))
+    return measure.thermal(be.log("h", 5000 * T, temperature=T_2), power=5.0)
+
+
 BOUNDS = {
-    "voltage_drop": (lambda x: measure.resistance(X, 2.0 * X + x * 16), 0.026, 0.036),  # 3 % of the most volts
-    "voltage_offset": (lambda x: measure.back_emf(X, 2.0 * X + x * 16), 0.017, 0.026),  # 2 %
-    "not_settled": (  # two time constants
-        lambda x: measure.run_up(be.log("s", T[: round(20 * x)], velocity=RISE[: round(20 * x)]), resistance=2.0, torque_constant=0.5),
-        2.4, 1.8),
-    "too_coarse": (  # a third of a time constant
-        lambda x: measure.current_step(be.log("s", T, current=np.where(T < 0.1, 0.0, 1 - np.exp(-(T - 0.1) / 1e-3 / x))), voltage=4.0),
-        3.6, 2.5),
-    "rotor_moved": (  # 5 % of the step
-        lambda x: measure.current_step(be.log("s", T, current=RISE * (1 - x * np.clip(10 * T - 2, 0, 1))), voltage=4.0, after=0.0),
-        0.042, 0.062),
-    "saturation": (  # a slope that bends by 5 % of itself up to the most current
-        lambda x: measure.torque_constant(X - x * X**2 / 8, current=X), 0.042, 0.06),
-    "not_a_line": (lambda x: measure.back_emf(X, 2 * X + x * X**2 + 0.01 * (-1) ** X), 0.0, 0.02),
-    "not_told": (lambda x: measure.torque_constant(X, current=X, static=x), 0.9, 1.1),  # as much as the least load
-    "duty_offset": (lambda x: measure.firmware_gain(0.01 * X, 32 + 0 * X, 0.05 * X + x + 1e-3 * (-1) ** X), 0.001, 0.006),
-    "second_node": (lambda x: measure.thermal(be.log("h", 5000 * T, temperature=20 + 30 * (1 - np.exp(-50 * T))
-                    + x * 30 * (1 - np.exp(-5 * T))), power=5.0), 0.1, 0.4),
+    "voltage_drop": (lambda x: measure.resistance(X, 2.0 * X + 16 * x), 0.026, 0.036),  # 3 % of the most
+    "voltage_offset": (lambda x: measure.back_emf(X, 2.0 * X + 16 * x), 0.017, 0.026),  # 2 %
+    "not_settled": (ran_up, 2.4, 1.8),  # two time constants
+    "too_coarse": (lambda x: stepped(np.where(T < 0.1, 0.0, 1 - np.exp(-1e3 * (T - 0.1) / x))), 3.6, 2.5),
+    "rotor_moved": (lambda x: stepped(RISE * (1 - x * np.clip(10 * T - 2, 0, 1)), after=0.0), 0.042, 0.062),
+    "saturation": (lambda x: measure.torque_constant(X - x * X**2 / 8, current=X), 0.042, 0.06),  # 5 %
+    "not_a_line": (lambda x: measure.back_emf(X, 2 * X + x * X**2 + 0.01 * ODD), 0.0, 0.02),
+    "not_told": (lambda x: measure.torque_constant(X, current=X, static=x), 0.9, 1.1),
+    "duty_offset": (lambda x: measure.firmware_gain(0.01 * X, 32 + 0 * X, X / 20 + x + ODD / 1e3), 1e-3, 6e-3),
+    "second_node": (warmed, 0.1, 0.4),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("code", BOUNDS)
 def test_what_is_worth_a_word_is_told_from_a_bound_on(code):
+    """An offset as a share, how long a step was seen in time constants, a slope that falls by a share."""
     make, little, much = BOUNDS[code]
     assert code not in codes(make(little))
     assert code in codes(make(much))

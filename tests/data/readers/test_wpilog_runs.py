@@ -315,15 +315,9 @@ def of_motor(speed, volts=7.0, unit="rad/s"):
 
 @pytest.mark.parametrize(
     ("speed", "unit", "together"),
-    [
-        (1.02, "rad/s", True),
-        (0.98, "rad/s", True),
-        (1.05, "rad/s", False),
-        (0.95, "rad/s", False),
-        (-1.02, "rad/s", True),
-    ]
-    + [(1.0, "rev/s", False)],
-)
+    [(1.02, "rad/s", True), (0.98, "rad/s", True), (1.05, "rad/s", False), (0.95, "rad/s", False),
+     (-1.02, "rad/s", True), (1.0, "rev/s", False)],
+)  # fmt: skip
 def test_motors_on_one_shaft_move_alike_to_three_percent(speed, unit, together):
     assert _turn_together({"a": of_motor(1.0), "b": of_motor(speed, unit=unit)}, [DURING]) == together
 
@@ -350,7 +344,8 @@ def test_an_input_that_is_not_written_again_holds(begins, first):
     ("kind", "unit", "reach", "likely"),
     # 2 rad are usual, 0.8 m and 300 rad/s; doubted is what is off by three, where another unit is nearer
     [("arm", "radians", 0.7, ""), ("arm", "radians", 0.6, "rotations"), ("arm", "degrees", 16.0, ""),
-     ("arm", "degrees", 14.0, "radians"), ("elevator", "meters", 5.0, "feet"), ("elevator", "inches", 5.0, "feet"),
+     ("arm", "degrees", 14.0, "radians"), ("elevator", "meters", 5.0, "feet"),
+     ("elevator", "inches", 5.0, "feet"),
      ("elevator", "feet", 1.3, ""), ("arm", "meters", 2.0, "radians"), ("drivetrain", "rotations", 9.0, "")],
 )  # fmt: skip
 def test_a_unit_is_doubted_where_another_makes_it_usual(kind, unit, reach, likely):
@@ -370,16 +365,17 @@ def moved(ratio, top):
     return Recording.of(Path("a.wpilog"), "WPILOG", channels, "run")
 
 
-@pytest.mark.parametrize(
-    ("ratio", "minute"), [(60.0, True), (48.0, True), (41.0, False), (75.0, True), (88.0, False)]
-)
+@pytest.mark.parametrize(("ratio", "minute"), [(60, True), (48, True), (41, False), (75, True), (88, False)])
 def test_velocities_are_per_minute_where_positions_say_so(ratio, minute):
     assert _per_minute([moved(ratio, 100.0)]) == _per_minute([moved(-ratio, 100.0)]) == minute
     assert _per_minute([moved(1.0, 9.0), moved(60.0, 100.0), moved(60.0, 70.0)])  # most of them decide
 
 
-@pytest.mark.parametrize(("top", "told", "unit"), [(400.0, "rotations", "rev/s"), (620.0, "rotations", "rev/min"),
-                                                   (620.0, "degrees", "deg/s"), (40.0, "rpm", "rev/min")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("top", "told", "unit"),
+    [(400.0, "rotations", "rev/s"), (620.0, "rotations", "rev/min"), (620.0, "degrees", "deg/s"),
+     (40.0, "rpm", "rev/min")],
+)  # fmt: skip
 def test_no_motor_turns_more_than_500_times_a_second(top, told, unit):
     for run in (moved(1.0, top), moved(1.0, -top)):
         (known,) = with_units([run], told, "simple")
