@@ -121,7 +121,7 @@ BOUNDS = {
     "saturation": (lambda x: measure.torque_constant(X - x * X**2 / 8, current=X), 0.042, 0.06),  # 5 %
     "not_a_line": (lambda x: measure.back_emf(X, 2 * X + x * X**2 + 0.01 * ODD), 0.0, 0.02),
     "not_told": (lambda x: measure.torque_constant(X, current=X, static=x), 0.9, 1.1),
-    "duty_offset": (lambda x: measure.firmware_gain(0.01 * X, 32 + 0 * X, X / 20 + x + ODD / 1e3), 1e-3, 6e-3),
+    "duty_offset": (lambda x: measure.firmware_gain(X, 1 + 0 * X, X / 20 + x + ODD / 1e3), 1e-3, 6e-3),
     "second_node": (warmed, 0.1, 0.4),
 }  # fmt: skip
 
