@@ -167,3 +167,35 @@ def test_in_another_order_readings_say_the_same(name):
     for (what, x, _), (_, y, _) in zip(numbers_of(one), numbers_of(two), strict=True):
         if x is not None:
             np.testing.assert_allclose(np.sort(y, None), np.sort(x, None), rtol=1e-6, atol=1e-9, err_msg=what)
+
+
+LENT = {"resistance": "motor.resistance", "torque_constant": "motor.torque_constant", "inertia": "inertia"}
+
+
+@pytest.mark.parametrize("name", [n for n, (_, x) in CASES.items() if {*LENT} & {*x}])
+def test_what_other_readings_lend_is_as_good_as_what_is_typed(name):
+    """A constant that is stated besides; not where the reading has what makes it needless."""
+    reading, given = CASES[name]
+    rest = {k: x.tolist() if isinstance(x, np.ndarray) else x for k, x in given.items() if k not in LENT}
+    stated = {LENT[k]: x for k, x in given.items() if k in LENT}
+    made = be.measure.constants({"stated": stated, reading: rest})
+    alone = READINGS[reading](**given)
+    for m in (alone, *alone.others.values()):
+        if m.name in made.routes:
+            told = [ends_of(way) for way in made.routes[m.name].values()]
+            assert any(ends == pytest.approx(ends_of(m), rel=1e-6, nan_ok=True) for ends in told), m.name
+
+
+def ends_of(m):
+    return [math.nan if x is None else x for x in (m.value, m.low, m.high)]
+
+
+@pytest.mark.parametrize("name", ["saturated", "step", "positions", "loads"])
+def test_nothing_is_lent_where_it_is_not_needed(name):
+    reading, given = CASES[name]
+    rest = {k: x.tolist() if isinstance(x, np.ndarray) else x for k, x in given.items()}
+    stated = {"motor.resistance": 9.0, "inertia": 9.0} | ({"friction.static": 0.5} if name == "loads" else {})
+    alone, made = READINGS[reading](**given), be.measure.constants({"stated": stated, reading: rest})
+    way = made.routes[alone.name][alone.route]
+    assert ends_of(way) == pytest.approx(ends_of(alone), rel=1e-6, nan_ok=True)
+    assert "from the other readings" not in way.assumption
