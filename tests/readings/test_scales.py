@@ -155,6 +155,12 @@ def test_in_other_units_every_number_grows_as_its_unit_does(name):
     for line in one.shown.curves:
         assert np.all(np.diff(line.x) > 0)
         assert line.low is None or np.all(np.asarray(line.low) <= np.asarray(line.high))
+    for read, line in zip(one.shown.readings, one.shown.curves, strict=False):
+        if one.shown.fitted:  # it ends where the readings do, and goes through most of them
+            assert np.max(line.x) == pytest.approx(max(np.max(r.x) for r in one.shown.readings))
+            there = read.x >= np.min(line.x)
+            off = np.interp(read.x[there], line.x, line.y) - read.y[there]
+            assert np.median(np.abs(off)) < 0.1 * np.ptp(read.y) or reading == "inverse-dynamics"
 
 
 @pytest.mark.parametrize("name", [n for n, (_, x) in CASES.items() if not {"log", "fast", "angle"} & {*x}])
