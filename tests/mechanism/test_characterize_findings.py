@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from backemf.apps.cli.command_builder import from_data
 from backemf.errors import BackemfError, MissingValue, UnknownName
 from backemf.kits.frc import wpilog
-from backemf.kits.frc.characterize import characterize
+from backemf.kits.frc.characterize import FeedforwardGain, _timescale, _track_width, characterize
 from backemf.kits.frc.commands import CHARACTERIZE, CharacterizeWords, _constants
 from backemf.kits.frc.figures import test_runs as figure_of
 from backemf.kits.frc.loop_gains import velocity_gains
@@ -261,6 +261,34 @@ def test_drivetrain_straight_and_turning_with_its_track_width():
     assert (only["kV"], only.units) == (pytest.approx(0.5, rel=0.01), "radians")
     with pytest.raises(MissingValue, match="no gyro's angle or rate"):
         characterize([r for r in turning if r.part != "angular"], "drivetrain")
+
+
+@pytest.mark.parametrize(("late", "known"), [(0.07, True), (0.14, False)])
+def test_the_track_width_is_the_mean_of_its_runs_with_their_scatter(late, known):
+    """Of two runs the scatter over the root of two; of one a twentieth; sides must be of the same run."""
+    t, u, p, v = record("dynamic-forward", WEAK, **HOW)
+    runs = []
+    for test, half in (("dynamic-forward", 0.3), ("dynamic-reverse", 0.32)):
+        runs += [make_run(test, t, u, p, v, part="angular")]
+        runs += [
+            make_run(test, t + late, u, way * half * np.interp(t + late, t, p), v, part=f"{side} turning")
+            for side, way in (("left", -1), ("right", 1))
+        ]
+    assert _track_width(runs) == (
+        pytest.approx((0.62, 0.04 / math.sqrt(2) / math.sqrt(2)), rel=1e-6) if known else None
+    )
+    assert _track_width(runs[:3]) == (pytest.approx((0.6, 0.03), rel=1e-6) if known else None)
+    assert _track_width(runs[:2]) is None
+
+
+@pytest.mark.parametrize(("times", "told"), [(70.0, True), (130.0, False)])
+def test_a_time_constant_is_told_where_a_test_was_a_hundredth_as_long(times, told):
+    runs = [noisy()[2], noisy(T=1.0)[3]]
+    longest = runs[0].time[-1] - runs[0].time[0]
+    sure = FeedforwardGain(value=2.0, low=0.1, high=3.0, unit="")
+    found = _timescale(sure, 2.0, 2.0 * times * longest, runs)
+    assert found == pytest.approx(times * longest if told else math.nan, nan_ok=True)
+    assert math.isnan(_timescale(replace(sure, low=-0.1), 2.0, 2.0, runs))
 
 
 def test_drivetrain_from_a_wpilog_with_a_gyro(tmp_path):

@@ -4,13 +4,24 @@ limits of the settling design, and the steps of the closed loop."""
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from backemf.errors import InvalidValue
 from backemf.kits.frc.characterization import Feedback
-from backemf.kits.frc.loop_gains import PRESETS, position_gains, settle, step_response, velocity_gains
+from backemf.kits.frc.commands import CharacterizeOptions
+from backemf.kits.frc.loop_gains import (
+    PRESETS,
+    position_gains,
+    settle,
+    simulate_step,
+    slow_loop,
+    step_response,
+    velocity_gains,
+)
 
 kV, kA = 3.0, 0.3
 
@@ -185,3 +196,54 @@ def test_a_step_against_the_limit():
     still = step_response(loop(loop="velocity", volts_per_error=0.0), kS=0.0, kV=1.0, kA=1e-6, step=1.0)
     assert still.settling_time == pytest.approx(0.001)  # there at the first sample
     assert len(still.time) == 2001
+
+
+@pytest.mark.parametrize(
+    ("settles", "seconds"), [(0.62, 1.0), (0.78, 2.0), (1.6, 4.0), (3.2, 8.0), (6.5, 8.0), (20.0, 8.0)]
+)
+def test_a_step_is_followed_until_it_is_at_rest_for_a_while(settles, seconds):
+    """Until it has settled for three tenths of the time that is shown, or for 8 s."""
+    w = 5.83 / settles
+    feedback = loop(
+        loop="position", period=0.005, volts_per_error=kA * w * w, volts_per_rate=2 * kA * w - kV, step=0.3
+    )
+    run = simulate_step(feedback, {"kS": 0.0, "kV": kV, "kA": kA}, 12.0)
+    assert run.time[-1] == pytest.approx(seconds, abs=0.01)
+    assert run.settling_time == (math.inf if settles > 8 else pytest.approx(settles, rel=0.02, abs=0.006))
+
+
+@pytest.mark.parametrize(("kA", "seconds"), [(0.01, 0.3), (0.3, 0.8), (1.5, 4.0), (3.0, 5.0)])
+def test_a_velocity_is_followed_for_eight_time_constants(kA, seconds):
+    feedback = loop(loop="velocity", volts_per_error=0.0, step=0.3)
+    known = {"kS": 0.4, "kV": kV, "kA": kA, "kG": 0.5}
+    assert simulate_step(feedback, known, 12.0).time[-1] == pytest.approx(seconds, abs=0.02)
+    assert simulate_step(feedback, known, 0.91).target == 0.3
+    assert simulate_step(feedback, known, 0.89) is None  # friction and weight take all of the input
+    for name in ("kS", "kV", "kA"):
+        assert simulate_step(feedback, known | {name: None}, 12.0) is None
+
+
+@pytest.mark.parametrize("takes", [0.9, 1.2])
+def test_a_loop_that_takes_a_second_is_slow_and_an_error_that_makes_it_quick_is_told(takes):
+    known, asked = {"kS": 0.05, "kV": kV, "kA": kA}, CharacterizeOptions(limit=12.0, max_error=2.0)
+    found = list(
+        slow_loop(
+            loop(loop="position", volts_per_error=1.0, step=0.3, settles=takes), known, asked, ("m", "V")
+        )
+    )
+    assert [f.numbers for f in found] == ([{"time": takes}] if takes > 1 else [])
+    for said in found:
+        told = [
+            float(word) for word in re.findall(r"--max-error (\S+) \[m\] makes it (\S+) s", said.remedy)[0]
+        ]
+        tried = [2.0 / by for by in (2, 5, 10, 20, 50, 100, 200, 500, 1000)]
+        first = next(e for e in tried if settling_of(e, known) <= 1.0)
+        assert told == pytest.approx([first, settling_of(first, known)], rel=0.05)
+
+
+def settling_of(error, known):
+    """Until a step of that error, or of half of what the input reaches, stays within 2 %."""
+    made = position_gains(kV, kA, max_position_error=error)
+    return simulate_step(
+        replace(made, step=min(error, 6.0 / made.volts_per_error)), known, 12.0
+    ).settling_time

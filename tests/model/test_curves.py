@@ -232,6 +232,19 @@ def test_bandwidth_peak_and_margin_of_a_second_order_loop():
     assert curves.response(actuator).bandwidth == pytest.approx(at, rel=1e-3)
 
 
+@pytest.mark.parametrize(("period", "top"), [(None, None), (0.01, 50.0), (0.04, None)])
+def test_a_response_is_looked_at_about_its_corner(period, top):
+    """From a hundredth to thirty times the bandwidth, up to half a sampling rate, but twice the bandwidth."""
+    actuator = be.Actuator(
+        motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=2e-3),
+        drive=be.drive.Position(volts_per_radian=30.0, period=period),
+    )
+    f = curves.response(actuator).frequency
+    band = curves.response(actuator, np.geomspace(0.01, 1e3, 4001)).bandwidth
+    assert (len(f), f[0]) == (400, pytest.approx(0.01 * band, rel=1e-2))
+    assert f[-1] == pytest.approx(top or (2.0 if period else 30.0) * band, rel=1e-2)
+
+
 def test_a_response_says_what_it_lacks():
     with pytest.raises(MissingValue, match="no feedback"):
         curves.response(be.Actuator(motor=MOTOR))

@@ -152,12 +152,16 @@ def test_intervals_hold(name):
     make, other, truth = CASES[name]
     n = 60 if name.startswith("thermal") else SEEDS
     least = 0.865 if n == 60 else LEAST  # three standard deviations of 60 at 95 %
-    inside = 0
+    inside, values, errors = 0, [], []
     for seed in range(n):
         m = make(np.random.default_rng(seed))
         m = m.others[other] if other else m
         inside += m.low <= truth <= m.high
+        values.append(m.value)
+        errors.append(m.error)
     assert inside / n >= least, f"{inside} of {n}"
+    widest = 1.6 if name == "impedance with R" else 1.25  # where a wrong R also leaves residuals
+    assert 0.85 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < widest
 
 
 def test_intervals_hold_for_slow_noise_nearly():

@@ -94,6 +94,46 @@ def test_what_cannot_be_is_said(name):
     assert all(f.remedy and f.text for f in m.findings)
 
 
+X, T = np.arange(1.0, 9.0), 1e-3 * np.arange(400)
+ODD, RISE = (-1.0) ** X, 2.0 * (1 - np.exp(-T / 0.02))
+
+
+def stepped(current, **more):
+    return measure.current_step(be.log("s", T, current=current), voltage=4.0, **more)
+
+
+def ran_up(lasts):
+    n = round(20 * lasts)
+    return measure.run_up(be.log("s", T[:n], velocity=RISE[:n]), resistance=2.0, torque_constant=0.5)
+
+
+def warmed(share):
+    T_2 = 20 + 30 * (1 - np.exp(-50 * T)) + share * 30 * (1 - np.exp(-5 * T))
+    return measure.thermal(be.log("h", 5000 * T, temperature=T_2), power=5.0)
+
+
+BOUNDS = {
+    "voltage_drop": (lambda x: measure.resistance(X, 2.0 * X + 16 * x), 0.026, 0.036),  # 3 % of the most
+    "voltage_offset": (lambda x: measure.back_emf(X, 2.0 * X + 16 * x), 0.017, 0.026),  # 2 %
+    "not_settled": (ran_up, 2.4, 1.8),  # two time constants
+    "too_coarse": (lambda x: stepped(np.where(T < 0.1, 0.0, 1 - np.exp(-1e3 * (T - 0.1) / x))), 3.6, 2.5),
+    "rotor_moved": (lambda x: stepped(RISE * (1 - x * np.clip(10 * T - 2, 0, 1)), after=0.0), 0.042, 0.062),
+    "saturation": (lambda x: measure.torque_constant(X - x * X**2 / 8, current=X), 0.042, 0.06),  # 5 %
+    "not_a_line": (lambda x: measure.back_emf(X, 2 * X + x * X**2 + 0.01 * ODD), 0.0, 0.02),
+    "not_told": (lambda x: measure.torque_constant(X, current=X, static=x), 0.9, 1.1),
+    "duty_offset": (lambda x: measure.firmware_gain(X, 1 + 0 * X, X / 20 + x + ODD / 1e3), 1e-3, 6e-3),
+    "second_node": (warmed, 0.1, 0.4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", BOUNDS)
+def test_what_is_worth_a_word_is_told_from_a_bound_on(code):
+    """An offset as a share, how long a step was seen in time constants, a slope that falls by a share."""
+    make, little, much = BOUNDS[code]
+    assert code not in codes(make(little))
+    assert code in codes(make(much))
+
+
 def test_what_can_be_is_not_complained_about():
     given = {"resistance": (2.0, 0.02), "torque_constant": (0.5, 0.005)}
     assert codes(measure.no_load([3, 6, 9, 12], [4.0, 9.0, 14.01, 19.0], **given)) == []

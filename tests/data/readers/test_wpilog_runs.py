@@ -3,13 +3,26 @@ and both motions of a drivetrain."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from backemf.errors import UnknownName
 from backemf.kits.frc import wpilog
-from backemf.kits.frc.wpilog_runs import LOGGERS, mechanism_logs, name_of, windows_of
-from backemf.logs.recording import ReadError
+from backemf.kits.frc.wpilog import Series
+from backemf.kits.frc.wpilog_runs import (
+    LOGGERS,
+    Window,
+    _cut,
+    _driven_motors,
+    _turn_together,
+    mechanism_logs,
+    name_of,
+    windows_of,
+)
+from backemf.kits.frc.wpilog_units import OpenSignal, _likelier_unit, _per_minute, with_units
+from backemf.logs.recording import MUST_TELL, Channel, ReadError, Recording
 
 TEST_NAMES = ("quasistatic-forward", "quasistatic-reverse", "dynamic-forward", "dynamic-reverse")
 NAMES = {
@@ -282,3 +295,88 @@ def test_motors_on_one_shaft_are_one_mechanism_and_others_are_asked_for(tmp_path
         ReadError, match="several motors run during the tests; say which with --preset phoenix:"
     ):
         mechanism_logs(str(written(tmp_path / "b.wpilog", "phoenix", more=second(0.5))))
+
+
+DURING = Window(test="dynamic-forward", start=1.0, end=2.0, mechanism="", number=1)
+CLOCK = 0.01 * np.arange(300)
+
+
+def of_motor(speed, volts=7.0, unit="rad/s"):
+    """What was logged of a motor that runs in a test, and elsewhere more."""
+    inside = (CLOCK >= 1.0) & (CLOCK < 2.0)
+    columns = {
+        "voltage": (np.where(inside, volts, 12.0), "V"),
+        "velocity": (np.where(inside, speed * CLOCK, 9.0), unit),
+    }
+    return {
+        name: (Series(name, "double", "", [*CLOCK], [*values]), u) for name, (values, u) in columns.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("speed", "unit", "together"),
+    [(1.02, "rad/s", True), (0.98, "rad/s", True), (1.05, "rad/s", False), (0.95, "rad/s", False),
+     (-1.02, "rad/s", True), (1.0, "rev/s", False)],
+)  # fmt: skip
+def test_motors_on_one_shaft_move_alike_to_three_percent(speed, unit, together):
+    assert _turn_together({"a": of_motor(1.0), "b": of_motor(speed, unit=unit)}, [DURING]) == together
+
+
+@pytest.mark.parametrize(("volts", "driven"), [(1.7, "a"), (2.5, "a b"), (-2.5, "a b")])
+def test_a_motor_is_driven_where_it_has_three_tenths_of_the_largest_input(volts, driven):
+    assert " ".join(_driven_motors({"a": of_motor(1.0), "b": of_motor(1.0, volts)}, [DURING])) == driven
+
+
+@pytest.mark.parametrize(("begins", "first"), [(1.07, 1.07), (1.13, 1.0), (1.0, 1.0)])
+def test_an_input_that_is_not_written_again_holds(begins, first):
+    """For as long as a tenth of a second it may just be late; nothing else is held."""
+    series = Series("x", "double", "", [0.5, begins, 1.5, 2.0], [3.0, 4.0, 5.0, 6.0])
+    volts, speed = (_cut(name, series, "", DURING, None) for name in ("voltage", "velocity"))
+    assert (volts.time[0], volts.values[0]) == (first, 3.0 if first < begins else 4.0)
+    assert (speed.time.tolist(), speed.values.tolist()) == ([begins, 1.5], [4.0, 5.0])
+    cycles = np.array([0.9, 1.0, begins + 0.01, 1.6])  # of a program that writes only what changes
+    told = _cut("velocity", series, "", DURING, cycles)
+    assert told.time.tolist() == cycles[1:].tolist()
+    assert told.values.tolist() == [4.0 if begins == 1.0 else 3.0, 4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "reach", "likely"),
+    # 2 rad are usual, 0.8 m and 300 rad/s; doubted is what is off by three, where another unit is nearer
+    [("arm", "radians", 0.7, ""), ("arm", "radians", 0.6, "rotations"), ("arm", "degrees", 16.0, ""),
+     ("arm", "degrees", 14.0, "radians"), ("elevator", "meters", 5.0, "feet"),
+     ("elevator", "inches", 5.0, "feet"),
+     ("elevator", "feet", 1.3, ""), ("arm", "meters", 2.0, "radians"), ("drivetrain", "rotations", 9.0, "")],
+)  # fmt: skip
+def test_a_unit_is_doubted_where_another_makes_it_usual(kind, unit, reach, likely):
+    what = "velocity" if kind == "drivetrain" else "position"
+    signals = [
+        OpenSignal("x", what, kind, -0.5 * reach, 0.5 * reach),
+        OpenSignal("y", "voltage", kind, -99.0, 99.0),
+    ]
+    assert _likelier_unit(signals, kind, unit) == likely
+
+
+def moved(ratio, top):
+    """A run whose velocity says `ratio` times what its position does."""
+    t = np.linspace(0.0, 2.0, 50)
+    columns = {"position": top * t**2 / 4 / ratio, "velocity": 0.5 * top * t}
+    channels = [Channel.of(name, x, unit=MUST_TELL, signal=name, time=t) for name, x in columns.items()]
+    return Recording.of(Path("a.wpilog"), "WPILOG", channels, "run")
+
+
+@pytest.mark.parametrize(("ratio", "minute"), [(60, True), (48, True), (41, False), (75, True), (88, False)])
+def test_velocities_are_per_minute_where_positions_say_so(ratio, minute):
+    assert _per_minute([moved(ratio, 100.0)]) == _per_minute([moved(-ratio, 100.0)]) == minute
+    assert _per_minute([moved(1.0, 9.0), moved(60.0, 100.0), moved(60.0, 70.0)])  # most of them decide
+
+
+@pytest.mark.parametrize(
+    ("top", "told", "unit"),
+    [(400.0, "rotations", "rev/s"), (620.0, "rotations", "rev/min"), (620.0, "degrees", "deg/s"),
+     (40.0, "rpm", "rev/min")],
+)  # fmt: skip
+def test_no_motor_turns_more_than_500_times_a_second(top, told, unit):
+    for run in (moved(1.0, top), moved(1.0, -top)):
+        (known,) = with_units([run], told, "simple")
+        assert [c.unit for c in known.channels] == [unit.partition("/")[0], unit]

@@ -103,9 +103,7 @@ def resolution_of(x: np.ndarray) -> float:
     """The step of a grid on which all values lie; 0 where there is none."""
     steps = np.abs(np.diff(x))
     steps = steps[steps > 1e-9 * float(np.max(np.abs(x), initial=0.0))]
-    if len(steps) < 4:
-        return 0.0
-    least = float(steps.min())
+    least = float(steps.min(initial=math.inf))
     return least if len(np.unique(np.round(steps / least, 3))) < 0.2 * len(steps) else 0.0
 
 
@@ -244,13 +242,11 @@ def calm(v: np.ndarray) -> tuple[np.ndarray, float, int]:
     """(velocity averaged, scatter left, width): over as few samples as it takes for noise and resolution to
     fall below 1 % of the range."""
     smooth, noise, width = v, scatter_of(v), 1
-    for width in (1, 3, 7, 15, 31, 61):
-        if width > len(v) // 8:
+    for wider in (3, 7, 15, 31, 61):
+        if wider > len(v) // 8 or noise < 0.01 * float(np.max(np.abs(smooth))):
             break
-        smooth = average_neighbours(v, width)
+        smooth, width = average_neighbours(v, wider), wider
         noise = scatter_of(smooth[::width])
-        if noise < 0.01 * float(np.max(np.abs(smooth))):
-            break
     return smooth, noise, width
 
 
