@@ -73,12 +73,13 @@ ALLOWANCES: dict[str, int] = {
     "friction at rest, numbers beside a law": 240,
     "play in a user's model and in coupled motions, joints that are held": 400,
     "pid in classic files, creep in every file": 320,
+    "play that a model has already": 30,
 }
 """Lines by which a feature that came later may raise the limit, by the feature."""
 FILES = 45
 """Files that these features brought."""
 LIMITS = {
-    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=104_520),
+    "lines of Python and templates": Limit(68_000 + sum(ALLOWANCES.values()), now=104_550),
     "files of Python": Limit(345 + FILES),
     "functions over 60 lines": Limit(0),
     "functions of complexity above 15": Limit(0),

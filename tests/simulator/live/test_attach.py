@@ -421,6 +421,28 @@ def test_no_file_and_a_compiled_model():
         be.attach(pendulum().compile(), {".*": servo()})
 
 
+def test_play_that_the_model_has_does_not_count_twice():
+    text = pendulum().to_xml()
+    joint = re.search(r'<joint name="(\w+)"[^>]*>', text)
+    assert joint is not None
+    name = joint[1]
+    gap = f'<joint name="{name}_backlash" axis="0 1 0" range="-0.6 0.6" limited="true" damping="0.001"/>'
+    spec = mujoco.MjSpec.from_string(text.replace(joint[0], joint[0] + gap))
+    loose = servo(gearbox=be.gearbox.Gearbox(ratio=50.0, backlash=0.02, contact_stiffness=100.0))
+    moved = []
+    for given in (servo(), loose):
+        motors = be.attach(spec, {name: given}, check=False)
+        data = mujoco.MjData(motors.model)
+        data.ctrl[0] = 0.5
+        for _ in range(200):
+            mujoco.mj_step(motors.model, data)
+        moved.append(data.qpos.copy())
+        said = [one for one in motors.findings if one.code == "play_joint"]
+        assert bool(said) == (given is loose)
+    assert np.array_equal(*moved)
+    assert be.attach(pendulum(), {name: loose}).joints[name].actuator == loose
+
+
 def test_the_fit_of_a_robot_is_attached_by_its_joints(tmp_path):
     (tmp_path / "arm.xml").write_text(ARM)
     fit = known_fit(be.Robot.read(tmp_path / "arm.xml"), [], [])

@@ -25,12 +25,12 @@ from ...datasheets import parts
 from ...datasheets.datasheet import Datasheet
 from ...engine.hosted_system import LiveSystem, live_system
 from ...errors import InvalidValue, MissingValue, UnknownName
-from ...findings import Finding
+from ...findings import Finding, finding
 from ...physics.actuator import Actuator
 from ...physics.maths import is_whole
 from ...physics.supply import Supply
 from ...results.fit_result import Fit
-from ..arrays import installed_era, load_mujoco, without_log
+from ..arrays import installed_era, load_mujoco, play_joint, without_log
 from ..joint_interface import JointDrive, choose_joints, drive_findings, drive_joint, read_joint
 from ..joint_moves import JointMove, check_moves, compare_moves, home, resting
 from ..models import LoadedModel, solver_findings
@@ -121,11 +121,14 @@ def attach(
     known = {pattern: _on_supply(_actuator(given), supply) for pattern, given in wanted.items()}
     choice = choose_joints(before, {pattern: one.actuator.motion for pattern, one in known.items()}, name)
     given = {joint: known[pattern] for joint, pattern in choice.deciding.items()}
+    twice = [joint for joint, one in given.items() if _has_play_twice(before, joint, one.actuator)]
+    given |= {joint: given[joint]._replace(actuator=_rigid(given[joint].actuator)) for joint in twice}
     placed = _place_actuators(spec, before, given, switch, ctrl, supply is not None)
     _add_channels(spec, placed, feedforward)
     shared = SharedBus.on(spec, supply)
     made = _compile_with(spec, before, placed, name)
     said = [*drive_findings(one.drive for one in placed.values()), *choice.findings(), *solver_findings(made)]
+    said += _play_findings(twice)
 
     def fill(least: int = 1) -> Motors:
         return _fill_model(made, spec, placed, said, substeps, sweeps, shared, least)
@@ -219,6 +222,27 @@ def _check_integrator(spec: Any, name: str) -> None:
             f"{name} asks for the integrator RK4, which asks actuators several times a step; expected Euler,"
             " implicit or implicitfast: set the option's integrator"
         )
+
+
+def _has_play_twice(before: Any, joint: str, actuator: Actuator) -> bool:
+    """Whether the play of an actuator's gears is a joint of the model already."""
+    kind = load_mujoco().mjtObj.mjOBJ_JOINT
+    there = load_mujoco().mj_name2id(before, kind, play_joint(joint)) >= 0
+    return there and actuator.gearbox.backlash is not None
+
+
+def _rigid(actuator: Actuator) -> Actuator:
+    return replace(actuator, gearbox=replace(actuator.gearbox, backlash=None))
+
+
+def _play_findings(joints: Sequence[str]) -> list[Finding]:
+    """What is said of joints whose play the model has."""
+    if not joints:
+        return []
+    names = ", ".join(joints)
+    text = f"{names}: the model has the play of the gears as a joint; the actuator's own is left out."
+    remedy = f"take the joint {play_joint(joints[0])} out of the model for the actuator's own play"
+    return [finding("play_joint", text, remedy, joints=len(joints))]
 
 
 def _place_actuators(
