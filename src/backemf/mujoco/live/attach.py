@@ -120,15 +120,13 @@ def attach(
     before = model_edit.compile_spec(spec.copy(), name)
     known = {pattern: _on_supply(_actuator(given), supply) for pattern, given in wanted.items()}
     choice = choose_joints(before, {pattern: one.actuator.motion for pattern, one in known.items()}, name)
-    given = {joint: known[pattern] for joint, pattern in choice.deciding.items()}
-    twice = [joint for joint, one in given.items() if _has_play_twice(before, joint, one.actuator)]
-    given |= {joint: given[joint]._replace(actuator=_rigid(given[joint].actuator)) for joint in twice}
+    given, said = _with_one_play(before, {joint: known[word] for joint, word in choice.deciding.items()})
     placed = _place_actuators(spec, before, given, switch, ctrl, supply is not None)
     _add_channels(spec, placed, feedforward)
     shared = SharedBus.on(spec, supply)
     made = _compile_with(spec, before, placed, name)
-    said = [*drive_findings(one.drive for one in placed.values()), *choice.findings(), *solver_findings(made)]
-    said += _play_findings(twice)
+    said += [*drive_findings(one.drive for one in placed.values()), *choice.findings()]
+    said += solver_findings(made)
 
     def fill(least: int = 1) -> Motors:
         return _fill_model(made, spec, placed, said, substeps, sweeps, shared, least)
@@ -224,25 +222,20 @@ def _check_integrator(spec: Any, name: str) -> None:
         )
 
 
-def _has_play_twice(before: Any, joint: str, actuator: Actuator) -> bool:
-    """Whether the play of an actuator's gears is a joint of the model already."""
-    kind = load_mujoco().mjtObj.mjOBJ_JOINT
-    there = load_mujoco().mj_name2id(before, kind, play_joint(joint)) >= 0
-    return there and actuator.gearbox.backlash is not None
-
-
-def _rigid(actuator: Actuator) -> Actuator:
-    return replace(actuator, gearbox=replace(actuator.gearbox, backlash=None))
-
-
-def _play_findings(joints: Sequence[str]) -> list[Finding]:
-    """What is said of joints whose play the model has."""
-    if not joints:
-        return []
-    names = ", ".join(joints)
-    text = f"{names}: the model has the play of the gears as a joint; the actuator's own is left out."
-    remedy = f"take the joint {play_joint(joints[0])} out of the model for the actuator's own play"
-    return [finding("play_joint", text, remedy, joints=len(joints))]
+def _with_one_play(
+    before: Any, given: Mapping[str, GivenActuator]
+) -> tuple[dict[str, GivenActuator], list[Finding]]:
+    """What was given, without play that is a joint of the model already; and what to say of it."""
+    kind, made, names = load_mujoco().mjtObj.mjOBJ_JOINT, dict(given), []
+    for joint, one in given.items():
+        gearbox, there = one.actuator.gearbox, load_mujoco().mj_name2id(before, kind, play_joint(joint))
+        if there >= 0 and gearbox.backlash is not None:
+            rigid = replace(one.actuator, gearbox=replace(gearbox, backlash=None))
+            made[joint] = one._replace(actuator=rigid)
+            names.append(joint)
+    text = f"{', '.join(names)}: the play of the gears is a joint of the model; the actuator's is left out."
+    remedy = f"take {', '.join(map(play_joint, names))} out of the model for the actuator's own play"
+    return made, [finding("play_joint", text, remedy, joints=len(names))] if names else []
 
 
 def _place_actuators(
