@@ -10,20 +10,9 @@ import numpy as np
 import pytest
 
 import backemf as be
-from backemf.physics.joint_law import capability
-from backemf.targets.approximate import (
-    _weights,
-    best,
-    difference,
-    enough,
-    floors_of,
-    near,
-    positions,
-    with_settings,
-)
+from backemf.targets.approximate import _weights, best, difference, enough, near, positions, with_settings
 from backemf.targets.reference_motions import ReferenceMotion, make_case
-from backemf.targets.replay import Replay, _replay_case, summary
-from backemf.targets.result import changed_numbers
+from backemf.targets.replay import Replay, _replay_case
 
 from .clock import DRIVES, GEARED
 
@@ -125,76 +114,31 @@ def test_teeth_and_limits_do_not_stop_the_comparison():
     assert np.isfinite(positions(GEARED, [motion(3)._replace(command={"position_target": np.ones(3)})])).all()
 
 
-def replayed(off, **more):
-    """A replay in a simulator that is off by something at each of its moments, of a recording that is off by
-    1 mrad; and the true positions at the recording's own moments."""
+def test_a_replay_is_compared_with_backemf_the_recording_and_itself():
+    """The simulator is off by 8 mrad, then by -4, and by an eighth of that at an eighth of the step; our copy of
+    its step by -3 more, and the recording by -1 from when there is one."""
+
+    def run(files, joint, at, **more):
+        t = at.moments
+        off = np.where(t < 0.15 - 1e-9, 8e-3, -4e-3) * (1.0 if at.timestep == 0.01 else 0.125)
+        return 0.5 + 2.0 / 60 * (1 - np.exp(-60 * t)) + off
+
     given = motion(31, speed=2.0)
     there = 0.5 + 2.0 / 60 * (1 - np.exp(-60 * given.time))
     case = given._replace(measured=np.where(given.time < 0.1, math.nan, there - 1e-3))
     clock = make_case(case, {"voltage_target": 1.0}, 0.01, "rotary")
-
-    def run(files, joint, at):
-        t = at.moments
-        return 0.5 + 2.0 / 60 * (1 - np.exp(-60 * t)) + off(t) * (1.0 if at.timestep == 0.01 else 0.125)
-
-    module = SimpleNamespace(run=run, **more)
+    module = SimpleNamespace(run=run, our_step=lambda *given: run(*given) - 3e-3)
     made = SimpleNamespace(actuator=BARE, files={}, joint="knee", ctrl={"voltage_target": 1.0})
-    return _replay_case(module, made, case, clock, run({}, "", clock), bool(more)), case.time, there
-
-
-def test_a_replay_is_compared_with_backemf_the_recording_and_itself():
-    """Off by 8 mrad to one side and later by 4 to the other; at an eighth of the step by an eighth of it."""
-
-    def off(t):
-        return np.where(t < 0.15 - 1e-9, 8e-3, -4e-3)
-
-    def copy(files, joint, clock):
-        return 0.5 + 2.0 / 60 * (1 - np.exp(-60 * clock.moments)) + off(clock.moments) - 3e-3
-
-    (one, time, there), (plain, _, _) = replayed(off, our_step=copy), replayed(off)
-    d = off(time)
+    one = _replay_case(module, made, case, clock, run({}, "", clock), True)
+    d = np.where(case.time < 0.15 - 1e-9, 8e-3, -4e-3)
+    after = (d + 1e-3)[case.time >= 0.1 - 1e-9]
+    found = (one.target_native, one.worst_native, one.target_log, one.native_log, one.step_difference)
+    rms = np.sqrt(np.mean(d**2)), 8e-3, np.sqrt(np.mean(after**2)), 1e-3, 3e-3
+    assert (*found, one.refinement) == pytest.approx((*rms, 8e-3), rel=0.02)
     assert one.target == pytest.approx(there + d, abs=1e-9)
     assert one.native == pytest.approx(there, abs=2e-5)
-    assert one.target_native == pytest.approx(np.sqrt(np.mean(d**2)), rel=2e-3)
-    assert one.worst_native == pytest.approx(8e-3, rel=2e-3)
-    after = (d + 1e-3)[time >= 0.1 - 1e-9]
-    assert one.target_log == pytest.approx(np.sqrt(np.mean(after**2)), rel=2e-3)
-    assert one.native_log == pytest.approx(1e-3, rel=0.02)
-    assert one.step_difference == pytest.approx(3e-3)
-    assert one.refinement == pytest.approx(8e-3, rel=1e-6)  # 8/7 of what is between the two
-    assert (plain.step_difference, plain.refinement) == (None, None)
-    run = Replay(simulator="one", cases=(one, dataclasses.replace(one, target_native=0.0, target_log=None)),
-                 timestep=0.01)  # fmt: skip
+    other = dataclasses.replace(one, target_native=0.0, target_log=None)
+    run = Replay(simulator="one", cases=(one, other), timestep=0.01)
     assert (run.rms, run.worst) == pytest.approx((one.target_native / math.sqrt(2), one.worst_native))
     assert run.against_logs() == pytest.approx((one.target_log, one.native_log))
-    assert dataclasses.replace(run, cases=(dataclasses.replace(one, target_log=None),)).against_logs() is None
-    told = summary(run)
-    assert (told["rms"], told["worst"], told["timestep"]) == (run.rms, run.worst, 0.01)
-    assert told["cases"][0]["target_log"] == one.target_log
-    assert "time" not in told["cases"][0]
-
-
-@pytest.mark.parametrize(
-    ("now", "said"),
-    [
-        (2.0, ()),
-        (2.0 + 1e-7, ()),
-        (2.0 + 3e-6, ("kp 2 -> 2 N m/rad",)),
-        (1.0, ("kp 2 -> 1 N m/rad",)),
-        (-2.0, ("kp 2 -> -2 N m/rad",)),
-    ],
-)
-def test_numbers_that_moved_by_more_than_rounding_are_said(now, said):
-    """By more than a millionth; what is missing afterwards is left out."""
-    before, units = {"kp": 2.0, "gone": 1.0, "none": 0.0}, {"kp": "N m/rad"}
-    assert changed_numbers(before, {"kp": now, "none": 0.0}, units) == said
-    assert changed_numbers({"none": 0.0}, {"none": 1e-9}, units) == ("none 0 -> 1e-09",)
-
-
-def test_small_frictions_are_two_hundredths_of_the_stall_torque():
-    """3 N m and 12 rad/s; a drag reaches it at full speed."""
-    floors = floors_of(capability(DRIVES["servo"]))
-    assert floors["friction.coulomb"] == floors["friction.static"]
-    stall, speed = capability(DRIVES["servo"]).stall, capability(DRIVES["servo"]).speed
-    assert floors["friction.coulomb"] == pytest.approx(stall / 50)
-    assert floors["friction.viscous"] * speed == pytest.approx(stall / 50)
+    assert dataclasses.replace(run, cases=(other,)).against_logs() is None
