@@ -115,7 +115,7 @@ def test_teeth_and_limits_do_not_stop_the_comparison():
 
 
 def test_a_replay_is_compared_with_backemf_the_recording_and_itself():
-    """The simulator is off by 8 mrad, then by -4, and by an eighth of that at an eighth of the step; our copy of
+    """The simulator is off by 8 mrad, then by -4, and an eighth of that at an eighth of the step; our copy of
     its step by -3 more, and the recording by -1 from when there is one."""
 
     def run(files, joint, at, **more):
