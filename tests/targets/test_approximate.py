@@ -138,7 +138,7 @@ def test_a_replay_is_compared_with_backemf_the_recording_and_itself():
     assert one.target == pytest.approx(there + d, abs=1e-9)
     assert one.native == pytest.approx(there, abs=2e-5)
     other = dataclasses.replace(one, target_native=0.0, target_log=None)
-    run = Replay(simulator="one", cases=(one, other), timestep=0.01)
-    assert (run.rms, run.worst) == pytest.approx((one.target_native / math.sqrt(2), one.worst_native))
-    assert run.against_logs() == pytest.approx((one.target_log, one.native_log))
-    assert dataclasses.replace(run, cases=(other,)).against_logs() is None
+    both = Replay(simulator="one", cases=(one, other), timestep=0.01)
+    assert (both.rms, both.worst) == pytest.approx((one.target_native / math.sqrt(2), one.worst_native))
+    assert both.against_logs() == pytest.approx((one.target_log, one.native_log))
+    assert dataclasses.replace(both, cases=(other,)).against_logs() is None
