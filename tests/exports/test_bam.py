@@ -167,15 +167,9 @@ def test_q_offset_is_where_the_arm_hangs_turned_round():
 
 
 def test_what_bam_has_of_a_firmware_is_what_the_catalogue_has():
-    ours = {
-        "mx64": "mx-64",
-        "mx106": "mx-106",
-        "xl320": "xl-320",
-        "sts3215": "sts3215-7.4v",
-        "xl330": "xl330-m288",
-    }
     names = {"kp": "proportional", "error_gain": "error_gain", "max_pwm": "duty_limit"}
-    for theirs, part in ours.items():
+    named = {"mx64": "mx-64", "mx106": "mx-106", "xl320": "xl-320", "sts3215": "sts3215-7.4v"}
+    for theirs, part in named.items():
         firmware = parts.sheet(part).firmware
         given = {names[key]: value for key, value in bam.FIRMWARE[theirs].items() if key != "vin"}
         assert given == pytest.approx({name: firmware[name].value for name in given}, rel=1e-3), theirs

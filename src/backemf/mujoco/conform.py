@@ -180,7 +180,7 @@ def _record(
         for at, u in _signals(watched, float(data.time)):
             data.ctrl[at.ctrl] = u
         mujoco.mj_forward(model, data)
-        if not np.isfinite(data.qacc).all() or np.max(np.abs(data.qacc), initial=0.0) > 1e10:
+        if not (np.abs(data.qacc) <= 1e10).all():  # nor is what is no number
             break
         stages = list(_stages(mujoco, model, data, scratch)) if engine.integrator == "RK4" else [data]
         for w in watched:
