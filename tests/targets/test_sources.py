@@ -274,8 +274,8 @@ def test_isaac_s_triple_is_a_dcmotor(tmp_path):
 )
 @pytest.mark.parametrize("effort", [23.5, 33.0])
 def test_isaac_s_torque_is_what_the_dcmotor_gives(tmp_path, q, w, effort):
-    """Isaac Lab's: clip(stiffness (u - q) - damping w, saturation (+-1 - w / limit), +-effort); an effort above
-    the saturation is one that braking reaches."""
+    """Isaac Lab's: clip(stiffness (u - q) - damping w, saturation (+-1 - w / limit), +-effort); braking
+    reaches an effort above the saturation too."""
     path = tmp_path / "robot.py"
     path.write_text(ISAAC.replace("23.5", str(effort)))
     model = mujoco.MjModel.from_xml_string(export(isaaclab.read(path, "legs").actuator, "mujoco").text)

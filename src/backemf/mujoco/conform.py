@@ -189,7 +189,7 @@ def _record(
             w.ctrls.append(data.ctrl[w.at.ctrl].copy())
             w.rows.append([_joint_state(w.at, s) if s is data else s[w.at.dof] for s in stages])
             w.held = w.held or data.qfrc_constraint[w.at.dof] != 0
-        constrained = constrained or data.nefc > 0
+        constrained |= bool(data.nefc)
         mujoco.mj_step(model, data)
     for w in watched:
         w.acts.append(data.act[w.at.act].copy())
