@@ -10,6 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.apps.cli import exports
+from backemf.datasheets import parts
 from backemf.errors import InvalidValue, MissingValue, UnknownName
 from backemf.targets import bam
 from backemf.targets.export import export
@@ -163,3 +164,12 @@ def test_q_offset_is_where_the_arm_hangs_turned_round():
     assert zero is not None
     assert zero(SimpleNamespace(bench=[number, SimpleNamespace(path="bench.mass", value=1.0)])) == -0.05
     assert zero(SimpleNamespace(bench=[])) is None
+
+
+def test_what_bam_has_of_a_firmware_is_what_the_catalogue_has():
+    names = {"kp": "proportional", "error_gain": "error_gain", "max_pwm": "duty_limit"}
+    named = {"mx64": "mx-64", "mx106": "mx-106", "xl320": "xl-320", "sts3215": "sts3215-7.4v"}
+    for theirs, part in named.items():
+        firmware = parts.sheet(part).firmware
+        given = {names[key]: value for key, value in bam.FIRMWARE[theirs].items() if key != "vin"}
+        assert given == pytest.approx({name: firmware[name].value for name in given}, rel=1e-3), theirs

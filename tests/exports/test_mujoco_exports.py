@@ -18,6 +18,7 @@ from backemf.mujoco.attributes import DcMotorAttributes, compile_dcmotor
 from backemf.mujoco.dcmotor import VERSIONS, gains_to_era2, rules
 from backemf.targets.export import export
 from backemf.targets.mujoco import dcmotor_target as mj
+from backemf.targets.reference_motions import reference_bench
 from backemf.targets.replay import replay
 
 from .worker import plain, without_dry_friction
@@ -304,15 +305,22 @@ def test_a_general_saved_by_an_old_mujoco_reads_back_with_includes_and_classes(t
     assert (tmp_path / "arm.xml").read_text() == model
 
 
-def test_a_step_that_cannot_hold_the_model_is_found():
+@pytest.mark.parametrize("to", ["mujoco", "mujoco@3.11", "mjlab"])
+def test_a_step_that_cannot_hold_the_model_is_found(to):
+    """With the file's own step, on the bench that it is judged on."""
     stiff = be.Actuator(
         motor=be.motor.Motor(resistance=2.0, torque_constant=0.5, rotor_inertia=1e-4),
         friction=dataclasses.replace(BRISTLE, stiffness=5000.0),
         drive=SERVO,
     )
-    made = export(stiff, "mujoco", timestep=0.005)
-    assert made.findings
-    assert made.findings[0].code.startswith("integrator_")
+    made = export(stiff, to, timestep=0.005, method="formula", replay=False)
+    (found,) = (f for f in made.findings if f.code.startswith("integrator_"))
+    assert found.numbers["timestep"] == 0.005
+    on = float(reference_bench(stiff, made.load, made.amplitude).inertia_at({}))
+    assert (
+        f"at 5 ms is off by {100 * found.numbers['position']:.0f} %" in found.text or "diverges" in found.text
+    )
+    assert found.text.endswith(f"on a joint of {on:g} kg m^2.")
     assert "Finding:" in made.text
 
 

@@ -390,6 +390,19 @@ def test_a_torque_limit_limits(protocol, name, count, goal):
     assert wire.get("torque_enable") == 1, "no overload"
 
 
+@pytest.mark.parametrize(("sign", "share"), [(1, 0.3), (-1, 0.6)])
+def test_a_wheel_that_is_held_winds_up_no_further_than_its_duty(sign, share):
+    """It asks for the error that gives the duty it is allowed, 0.166 * 32 of it per radian, and back."""
+    wire, ahead = Wire("feetech", faults=["stuck=0s"], mode=1), sign * share / (0.166 * 32) / TURN
+    for name, value in (("torque_limit", 1000 * share), ("torque_enable", 1), ("goal_velocity", sign * 400)):
+        wire.write(name, round(value))
+    wire.wait(1.5)
+    assert wire.one._setpoint - wire.get("position") == pytest.approx(ahead, abs=3)
+    wire.write("goal_velocity", -sign * 400)
+    wire.wait(2.2 * abs(ahead) / 400)
+    assert wire.one._setpoint - wire.get("position") == pytest.approx(-ahead, abs=3)
+
+
 def test_an_overload_is_shut_down_and_only_a_reboot_helps():
     wire = Wire("dynamixel2", faults=["stuck=0s"])
     wire.write("torque_enable", 1)

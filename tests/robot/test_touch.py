@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -19,6 +20,7 @@ from backemf.mujoco.robot.contact import (
     pushes,
     scatter_of,
     touching_samples,
+    unexplained_torque,
 )
 from backemf.mujoco.robot.robot_motion import bare_model
 
@@ -172,3 +174,36 @@ def test_when_a_table_leans(slope, touches, noise, leans):
         found = plane(z, np.tile(np.repeat([True, False], [60, 500]), touches), mirror * x)
         assert (found.x_slope, found.y_slope) == pytest.approx((mirror * slope * leans, 0.0), abs=0.02)
         assert found.height == pytest.approx(0.0, abs=4e-3)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_no_motor_and_no_friction_explains_by_hand(sign):
+    """J a - tau_motor - tau_load + drag, less what dry friction opposes to a motion, or can hold at rest; the
+    mirrored joint, the mirrored torque."""
+    rng, t = np.random.default_rng(8), STEP * np.arange(200)
+    shares = {"load_driving": 0.1, "load_back_driving": 0.4, "viscous_quadratic": 0.05}
+    actuator = be.Actuator(
+        motor=be.motor.Motor(resistance=2.0, torque_constant=0.05, rotor_inertia=1e-5),
+        gearbox=be.gearbox.Gearbox(ratio=20.0),
+        friction=be.friction.TorqueProportional(coulomb=0.3, viscous=0.2, **shares),
+        drive=be.drive.Position(volts_per_radian=30.0, volt_seconds_per_radian=0.3),
+    )
+    q, v, a, asked, load = sign * rng.normal(size=(5, 200)) * [[0.2], [0.2], [3.0], [0.2], [1.0]]
+    v[::4] *= 1e-2
+    J = rng.uniform(0.01, 0.05, 200)
+    log = be.log("run", t, position=q, position_target=asked)
+    column = {"position": 0 * q, "velocity": v, "acceleration": a, "recorded": q}  # a law sees the last one
+    motion = SimpleNamespace(time=t, **{k: np.column_stack([0 * x, x]) for k, x in column.items()})
+    carried = SimpleNamespace(load=np.column_stack([0 * load, load]), inertia=np.column_stack([0 * J, J]))
+    torque, level, moves = unexplained_torque(actuator, log, 0.015, motion, carried, 1)  # type: ignore[arg-type]
+    held = asked[np.maximum(np.arange(200) - 2, 0)]  # the newest that is 15 ms old
+    given = (30.0 * (held - q) - 0.3 * v - 0.05 * 20.0 * v) / 2.0 * 0.05 * 20.0
+    needed = (J + 1e-5 * 400.0) * a - given - load + (0.2 + 0.05 * np.abs(v)) * v
+    still = np.abs(v) < 0.05
+    way = np.where(still, -np.sign(needed), np.sign(v))
+    dry = 0.3 + np.where(given * way > 0, 0.1, 0.4) * np.abs(given)
+    at_rest = np.sign(needed) * np.maximum(np.abs(needed) - dry, 0.0)
+    np.testing.assert_array_equal(moves, ~still)
+    np.testing.assert_allclose(level, dry)
+    np.testing.assert_allclose(torque, np.where(still, at_rest, needed + way * dry), atol=1e-12)
+    assert 2 < np.sum(torque[still] == 0.0) < np.sum(still) < 100

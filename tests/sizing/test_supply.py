@@ -414,3 +414,49 @@ def test_energy_closes_over_the_robot_against_an_independent_sum():
     assert run.energy["source"] == pytest.approx(sum(kept.values()) + work, rel=1e-6)
     drawn = np.sum(0.002 * run.voltage * run.current)  # through the terminals of the battery
     assert run.energy["source"] - run.energy["internal"] == pytest.approx(drawn, rel=1e-9)
+
+
+GEARED = be.Actuator(
+    motor=be.motor.Motor(resistance=0.5, torque_constant=0.1, rotor_inertia=1e-4),
+    gearbox=be.gearbox.Gearbox(ratio=6.0, efficiency=0.8, n_motors=2),
+    friction=be.friction.Coulomb(coulomb=0.3, viscous=0.05),
+    drive=be.drive.Impedance(supply=24.0),
+)
+
+
+def test_every_number_of_two_joints_on_a_bus_by_hand():
+    """Two motors behind one gear are one of half the resistance; V (V_oc - V) / R = V I_aux + P."""
+    supply = be.Supply(voltage=24.0, resistance=0.1, auxiliary_current=0.5, capacity=7200.0, charge=0.25)
+    t, lasting = np.cumsum(np.random.default_rng(2).uniform(1e-3, 3e-3, 400)), {"a": 3.0, "b": 0.4}
+    w = np.column_stack([4.0 * np.cos(9.0 * t), -2.0 * np.sin(7.0 * t)])
+    a = np.column_stack([-36.0 * np.sin(9.0 * t), -14.0 * np.cos(7.0 * t)])
+    load = RobotMotionLoad(t, w, a, T := 4.0 * np.column_stack([np.sin(5.0 * t), np.cos(4.0 * t)]))
+    run = run_on_supply("two", {"a": GEARED, "b": GEARED}, load, supply, lasting=lasting, assumed=["b"])
+    h, N, K, R = np.append(np.diff(t), t[-1] - t[-2]), 6.0, 0.1, 0.25
+    side = np.where(np.abs(w) > 1e-3 * np.max(np.abs(w), axis=0), np.sign(w), 0.0)  # or it stands still
+    carried = T + 0.3 * side + 0.05 * w
+    i = (N * 2e-4 * a + carried * 0.8 ** -np.sign(carried * side) / N) / K
+    E = N * K * w
+    P = np.sum((R * i + E) * i, axis=1)
+    free = 24.0 - 0.1 * 0.5
+    V = 0.5 * (free + np.sqrt(free**2 - 4 * 0.1 * P))
+    I = (24.0 - V) / 0.1
+    np.testing.assert_allclose(run.voltage, V, rtol=1e-9)
+    np.testing.assert_allclose(run.current, I, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(run.sag, 24.0 - V, atol=1e-9)
+    book = {"source": 24.0 * I, "internal": (24.0 - V) * I, "auxiliary": V * 0.5, "brake": 0 * I}
+    book |= {"pumped": 0 * I, "copper": np.sum(R * i * i, axis=1), "rotors": np.sum(E * i, axis=1)}
+    assert run.energy == pytest.approx({name: np.sum(h * x) for name, x in book.items()}, abs=1e-9)
+    assert run.runtime == pytest.approx(0.25 * 7200.0 / np.mean(I))
+    for k, joint in enumerate(run.joints):
+        square = np.average(i[:, k] ** 2, weights=h)
+        found = (joint.name, joint.current_rms, joint.copper, joint.missing, joint.continuous_current)
+        own = ("ab"[k], np.sqrt(square), R * square, 0.0, 2 * lasting["ab"[k]])
+        assert found == (own[0], *(pytest.approx(x, rel=1e-9) for x in own[1:]))
+        assert (joint.hottest, joint.seconds_to_limit) == (None, None)
+    rms = np.sqrt(np.average(i**2, axis=0, weights=h))
+    assert [f.code for f in run.findings] == ["lasting_current_exceeded", "friction_unknown"]
+    assert run.findings[0].numbers["share"] == pytest.approx(rms[1] / 0.8)
+    assert run.not_judged["b"] == ("friction", "thermal resistance")
+    ends = run.to_dict()["bus"]["current"]
+    assert list(ends.values()) == pytest.approx([np.mean(I), I.min(), I.max()])

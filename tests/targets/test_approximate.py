@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import backemf as be
 from backemf.targets.approximate import _weights, best, difference, enough, near, positions, with_settings
-from backemf.targets.reference_motions import ReferenceMotion
+from backemf.targets.reference_motions import ReferenceMotion, make_case
+from backemf.targets.replay import Replay, _replay_case
 
 from .clock import DRIVES, GEARED
 
@@ -110,3 +112,33 @@ def test_the_numbers_that_come_closest_are_found():
 
 def test_teeth_and_limits_do_not_stop_the_comparison():
     assert np.isfinite(positions(GEARED, [motion(3)._replace(command={"position_target": np.ones(3)})])).all()
+
+
+def test_a_replay_is_compared_with_backemf_the_recording_and_itself():
+    """The simulator is off by 8 mrad, then by -4, and an eighth of that at an eighth of the step; our copy of
+    its step by -3 more, and the recording by -1 from when there is one."""
+
+    def run(files, joint, at, **more):
+        t = at.moments
+        off = np.where(t < 0.15 - 1e-9, 8e-3, -4e-3) * (1.0 if at.timestep == 0.01 else 0.125)
+        return 0.5 + 2.0 / 60 * (1 - np.exp(-60 * t)) + off
+
+    given = motion(31, speed=2.0)
+    there = 0.5 + 2.0 / 60 * (1 - np.exp(-60 * given.time))
+    case = given._replace(measured=np.where(given.time < 0.1, math.nan, there - 1e-3))
+    clock = make_case(case, {"voltage_target": 1.0}, 0.01, "rotary")
+    module = SimpleNamespace(run=run, our_step=lambda *given: run(*given) - 3e-3)
+    made = SimpleNamespace(actuator=BARE, files={}, joint="knee", ctrl={"voltage_target": 1.0})
+    one = _replay_case(module, made, case, clock, run({}, "", clock), True)
+    d = np.where(case.time < 0.15 - 1e-9, 8e-3, -4e-3)
+    after = (d + 1e-3)[case.time >= 0.1 - 1e-9]
+    found = (one.target_native, one.worst_native, one.target_log, one.native_log, one.step_difference)
+    rms = np.sqrt(np.mean(d**2)), 8e-3, np.sqrt(np.mean(after**2)), 1e-3, 3e-3
+    assert (*found, one.refinement) == pytest.approx((*rms, 8e-3), rel=0.02)
+    assert one.target == pytest.approx(there + d, abs=1e-9)
+    assert one.native == pytest.approx(there, abs=2e-5)
+    other = dataclasses.replace(one, target_native=0.0, target_log=None)
+    both = Replay(simulator="one", cases=(one, other), timestep=0.01)
+    assert (both.rms, both.worst) == pytest.approx((one.target_native / math.sqrt(2), one.worst_native))
+    assert both.against_logs() == pytest.approx((one.target_log, one.native_log))
+    assert dataclasses.replace(both, cases=(other,)).against_logs() is None

@@ -272,17 +272,19 @@ def test_isaac_s_triple_is_a_dcmotor(tmp_path):
 @pytest.mark.parametrize(
     ("q", "w"), [(0.1, 3.0), (2.0, 20.0), (-2.0, 20.0), (2.0, -20.0), (0.0, -35.0), (1.0, 27.0)]
 )
-def test_isaac_s_torque_is_what_the_dcmotor_gives(tmp_path, q, w):
-    """Isaac Lab's: clip(stiffness (u - q) - damping w, saturation (+-1 - w / limit), +-effort)."""
+@pytest.mark.parametrize("effort", [23.5, 33.0])
+def test_isaac_s_torque_is_what_the_dcmotor_gives(tmp_path, q, w, effort):
+    """Isaac Lab's: clip(stiffness (u - q) - damping w, saturation (+-1 - w / limit), +-effort); braking
+    reaches an effort above the saturation too."""
     path = tmp_path / "robot.py"
-    path.write_text(ISAAC)
+    path.write_text(ISAAC.replace("23.5", str(effort)))
     model = mujoco.MjModel.from_xml_string(export(isaaclab.read(path, "legs").actuator, "mujoco").text)
     data = mujoco.MjData(model)
     data.qvel[0], data.ctrl[0] = w, q
     mujoco.mj_forward(model, data)
     asked = 25.0 * q - 0.5 * w
-    high, low = min(30.0 * (1 - w / 28.0), 23.5), max(30.0 * (-1 - w / 28.0), -23.5)
-    expected = min(max(asked, low), high) if low <= high else math.copysign(23.5, low)
+    high, low = min(30.0 * (1 - w / 28.0), effort), max(30.0 * (-1 - w / 28.0), -effort)
+    expected = min(max(asked, low), high) if low <= high else math.copysign(effort, low)
     assert data.actuator_force[0] == pytest.approx(expected, abs=1e-9)
 
 

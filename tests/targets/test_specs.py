@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import pytest
 
@@ -12,9 +13,11 @@ from backemf.physics import drive, friction, gearbox, motor
 from backemf.physics.joint_law import LAW_PATHS, JointLaw
 from backemf.targets.description import DRAKE, SDF, URDF
 from backemf.targets.export import TARGETS, module_of
+from backemf.targets.result import Request
 from backemf.targets.spec import TargetSpec, carry, drop, value_at
 from backemf.targets.template import fill
 
+from ..model.variants import BACKLASH, DRIVES, FRICTIONS, LIMITED, RICH
 from .clock import GEARED
 
 
@@ -125,3 +128,25 @@ def test_a_template_is_filled_and_empty_lines_go():
     assert odd.startswith("of a@joint@b\n")  # what is filled in is not looked at again
     with pytest.raises(InvalidValue, match="has a place for arguments"):
         fill("isaaclab.py", header="", joint="", kind="")
+
+
+ALWAYS_SAID = {"urdf": ["motor.back_emf_constant"], "sdf": ["motor.back_emf_constant"]}
+"""What a controller leaves out, whether it was zero or not."""
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_is_lost_is_said_and_taken_away_is_lost_no_more(name):
+    """Of motors, gears, frictions and drives with everything they may have."""
+    others = (gearbox.Gearbox(ratio=20.0, efficiency=0.8), BACKLASH), (RICH, LIMITED)
+    drives = [DRIVES[law][0] for law in ("position", "servo", "voltage", "firmware", "impedance")]
+    asked = Request(name.partition("@")[0], "4.0", "knee", (), "formula", 2e-3, "Euler", 0.5, 0.25, False)
+    for k, (gears, of) in enumerate(itertools.product(*others)):
+        for n, rubs in enumerate(FRICTIONS.values()):
+            one = be.Actuator(motor=of, gearbox=gears, friction=rubs, drive=drives[(n + k) % 5])
+            request = asked._replace(backlash=n % 2 == 0, method=("formula", "simulation")[(n + k) % 2])
+            for row in SPECS[name].rows:
+                for loss in row.lose(one, request):
+                    assert [*map(type, loss[:4])] == [str, str, bool, str]
+                    assert {*loss.touches.replace(",", " ").split()} <= {"motor", "friction"}
+                    left = row.lose(loss.without(one), request) if loss.without else ()
+                    assert [loss.path] * (loss.path in [x.path for x in left]) in ([], ALWAYS_SAID.get(name))

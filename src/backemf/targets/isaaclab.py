@@ -427,7 +427,6 @@ def _actuator(file: str, kind: str, x: dict[str, float]) -> Actuator:
         line = (x["saturation_effort"], x["velocity_limit"])
         motor = isaac_constants(*line, voltage=x["saturation_effort"])._asdict()  # a newton-metre a volt
         gains |= {"through": "voltage", "voltage_limit": x["saturation_effort"]}
-        effort = None if effort is None or effort >= x["saturation_effort"] else effort
     return Actuator(
         motor=Motor(
             **motor,

@@ -257,7 +257,7 @@ def make_case(case: ReferenceMotion, ctrl: Mapping[str, float], h: float, motion
     """
     n = int(np.ceil(case.time[-1] / h - 1e-9)) + 1
     moments = h * np.arange(n)
-    at = np.clip(np.searchsorted(case.time, moments + 1e-9, side="right") - 1, 0, len(case.time) - 1)
+    at = np.searchsorted(case.time, moments + 1e-9, side="right") - 1
     held = {name: np.asarray(values, float)[at] for name, values in case.command.items()}
     series = {name: held[name] for name in case.bench.series}
     inertia = float(np.asarray(case.bench.inertia_at({k: v[0] for k, v in series.items()})))

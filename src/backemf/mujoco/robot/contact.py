@@ -250,23 +250,13 @@ def clearance(robot: Robot, q: np.ndarray, model: Any = None) -> Clearance | Non
 def touching(model: Any) -> np.ndarray:
     """Geoms that move with a joint and can touch something."""
     mujoco = load_mujoco()
-    known = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in SHAPES}
-    moving = [bool(_joints_above(model, int(b))) for b in model.geom_bodyid]
+    known = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{k}")) for k in SHAPES]
+    moving = model.body_dofnum[model.body_weldid[model.geom_bodyid]] != 0
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
-    return np.array(
-        [g for g in range(model.ngeom) if collides[g] and moving[g] and int(model.geom_type[g]) in known], int
-    )
+    return np.flatnonzero(collides & moving & np.isin(model.geom_type, known))
 
 
 SHAPES = ("SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH")
-
-
-def _joints_above(model: Any, body: int) -> bool:
-    while body > 0:
-        if model.body_jntnum[body]:
-            return True
-        body = int(model.body_parentid[body])
-    return False
 
 
 def _carries(model: Any, joint: int, body: int) -> bool:
@@ -294,7 +284,7 @@ def _lowest(model: Any, g: int, x: np.ndarray, R: np.ndarray) -> np.ndarray:
         local = np.sign(down) * size
     elif kind == kinds.mjGEOM_ELLIPSOID:
         scaled = down * size
-        local = scaled * size / np.maximum(np.linalg.norm(scaled, axis=1, keepdims=True), 1e-12)
+        local = scaled * size / np.linalg.norm(scaled, axis=1, keepdims=True)
     elif kind == kinds.mjGEOM_CYLINDER:
         flat = down[:, :2] / np.maximum(np.linalg.norm(down[:, :2], axis=1, keepdims=True), 1e-12)
         local = np.column_stack([size[0] * flat, np.sign(down[:, 2]) * size[1]])

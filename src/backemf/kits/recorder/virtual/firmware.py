@@ -473,7 +473,7 @@ class Device:
         values = {
             "position": seen["position"] + (self._half_turn if self.faults.wrapped else 0.0),
             "velocity": seen["velocity"] + self._noise("velocity"),
-            "duty": seen["voltage"] / max(seen["supply"], 1e-3),
+            "duty": seen["voltage"] / seen["supply"],
             "current": seen["current"] * (-1.0 if self.faults.wrong_sign else 1.0) + self._noise("current"),
             "temperature": seen["temperature"] if self.faults.hot is None else self.faults.hot,
             "supply": seen["supply"] + self._noise("supply"),
