@@ -78,7 +78,7 @@ def bound_information(information: np.ndarray, unit: np.ndarray) -> np.ndarray:
 
 def _inverse(total: np.ndarray) -> np.ndarray:
     """Of symmetric positive matrices, scaled first."""
-    scale = 1.0 / np.sqrt(np.diagonal(total, axis1=-2, axis2=-1))
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(total, axis1=-2, axis2=-1), 1e-300))
     even = total * scale[..., :, None] * scale[..., None, :]
     even = even + 1e-12 * np.eye(total.shape[-1])
     return np.linalg.inv(even) * scale[..., :, None] * scale[..., None, :]
