@@ -10,6 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.plants import recordings, robot_plant, robot_result
+from backemf.identify.plants.plant import Optimum
 from backemf.identify.plants.robot_plant import RobotPlant
 from backemf.logs.robot import Ground
 
@@ -231,3 +232,63 @@ def test_commands_beyond_a_profile_are_said_with_their_share():
     assert f.text.endswith("are not fitted: one (25 %).")
     plant.recordings = plant.recordings[1:]
     assert list(robot_result.of_profile(plant)) == []
+
+
+@pytest.mark.parametrize(("touched", "spans"), [
+    ([(3.0, 4.0)], [(240, 500)]), ([(3.0, 4.0), (5.5, 6.0)], [(240, 700)]),
+    ([(3.0, 4.0), (5.7, 6.0)], [(240, 500), (510, 700)]),
+    ([(0.0, 0.5), (9.8, 11.0)], [(0, 150), (920, 1001)]),
+])  # fmt: skip
+def test_moments_around_contacts(touched, spans):
+    """From 0.6 s before to 1 s behind; those that are near each other together."""
+    assert list(recordings._spans(recording(touched=touched))) == spans
+
+
+def test_all_recordings_have_their_turn_as_long_as_there_is_time(monkeypatch):
+    """20 s of all together."""
+    monkeypatch.setattr(recordings, "part_of", lambda motion, cut: (cut.start, cut.stop))
+    touched = [[(1.0, 2.0), (6.0, 7.0)], [(4.0, 4.5)], *[[(0.0, 11.0)]] * 5]
+    every = [recording(f"{k}", spans) for k, spans in enumerate(touched)]
+    for one in every:
+        one.log.between = lambda a, b, name=one.log.name: (name, round(100 * a), round(100 * b) + 1)
+    found = recordings.windows(every[:2])
+    assert [log for log, *_ in found] == [("0", 40, 300), ("1", 340, 550), ("0", 540, 800)]
+    for (name, a, b), cut, inside in found:
+        assert (cut, inside.tolist()) == ((a, b), every[int(name)].touched[a:b].tolist())
+    assert [log[0] for log, *_ in recordings.windows(every[2:])] == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize(("height", "friction", "without", "found"), [
+    (0.0, 0.0, 9.0, (0.0, 0.0)), (0.8, 0.0, 9.0, (0.75, 0.0)), (-0.3, 0.0, 9.0, (-0.25, 0.0)),
+    (0.0, 0.1, 9.0, (0.0, 0.12)), (0.0, 0.02, 9.0, (0.0, 0.03)),
+    (0.3, 0.0, 0.06, (0.25, 0.0)), (0.3, 0.0, 0.04, None),
+])  # fmt: skip
+def test_the_ground_is_where_least_is_missed(height, friction, without, found, monkeypatch):
+    """Errors are as far as height and friction are off; before the contact, and of a joint that is not fitted,
+    they are anything."""
+    calls = []
+
+    def simulated(robot: Any, acts: Any, log: Any, **how: Any) -> np.ndarray:
+        calls.append(g := how["ground"])
+        off = without if g is None else np.hypot((g.height - 0.1) / 0.01 - height, g.friction - friction)
+        before = np.arange(len(how["motion"].recorded)) < 60
+        errors = np.full((len(before), 2), 1.0 / len(calls))
+        errors[~before, 0] = 0.1 * off
+        return how["motion"].recorded + errors
+
+    cut_out = lambda motion, cut: SimpleNamespace(recorded=motion.recorded[cut])  # noqa: E731  # a name for it
+    monkeypatch.setattr(recordings, "part_of", cut_out)
+    monkeypatch.setattr(recordings, "simulate_joints", simulated)
+    monkeypatch.setattr(Optimum, "actuators", {"a": None})
+    monkeypatch.setattr(Optimum, "delays", {"a": 0.0})
+    one = recording(touched=[(3.0, 4.0)], a=(T, T), b=(T, T))
+    one.log.between = lambda a, b: None
+    for told in (Ground(height=0.1, error=0.01), Ground(height=0.1), None):
+        plant = RobotPlant(robot=ROBOT, starts={}, recordings=[one], options=None, given=(), ground=told)
+        s: Any = Optimum(plant=plant, problem=None, end=None, robust=1.0, found=None)
+        ground = recordings.refine_ground(s).plant.ground
+        if told is None or not told.error:
+            assert ground is told
+        else:
+            place = ground and ((ground.height - 0.1) / 0.01, ground.friction)
+            assert place == (found and pytest.approx(found))
