@@ -187,12 +187,11 @@ def test_a_log_whose_command_comes_later_or_drifts():
 def test_what_a_search_might_still_save_is_how_far_a_quadratic_is_above_its_least(monkeypatch, at_bound):
     """With the prior; a number at its bound stays there."""
     J, b = np.random.default_rng(3).normal(size=(2, 8, 2))
-    low = 0.7 if at_bound else 1e-6
-    p = stub(number(mean=0.2), replace(number("bench.length", mean=0.5, error=0.3, signed=1.0), low=low))
+    length = number("bench.length", mean=0.5, error=0.3, signed=1.0, low=0.7 if at_bound else 0.0)
+    p = stub(number(mean=0.2), length)
     H, x, (mean, error) = J.T @ J, np.array([0.4, 0.7]), p.free.prior()
-    monkeypatch.setattr(
-        causes, "bounded_normal", lambda p, x, robust: (H + p.free.precision, J.T @ (J @ x - b[:, 0]))
-    )
+    normal = H + p.free.precision, J.T @ (J @ x - b[:, 0])
+    monkeypatch.setattr(causes, "bounded_normal", lambda *given: normal)
     rows, held = np.vstack([J, np.diag(1 / error)]), np.r_[b[:, 0], mean / error]
     free = rows[:, :1] if at_bound else rows
     left = np.linalg.lstsq(free, held - rows[:, free.shape[1] :] @ x[free.shape[1] :], rcond=None)[1][0]

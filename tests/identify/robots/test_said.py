@@ -306,5 +306,3 @@ def test_how_well_a_joint_tells_the_scale_of_its_torques():
     assert robot_result.scale_errors(s) == pytest.approx(
         {j: v[1, 1] ** 0.5 for j, v in zip("ab", V, strict=True)}
     )
-    p.free.paths = ("drive.delay",)
-    assert robot_result.scale_errors(s) == {}

@@ -31,16 +31,15 @@ def at_start(tmp_path_factory) -> Any:
     """Where a search would begin, two seconds of two motions; in the first something is touched."""
     path = tmp_path_factory.mktemp("arm") / "arm.xml"
     path.write_text(ARM)
-    robot = be.Robot.read(path)
-    logs = [recording(robot, k, 2.0, step=5e-3) for k in (1, 2)]
+    logs = [recording(be.Robot.read(path), k, 2.0, step=5e-3) for k in (1, 2)]
     plant = robot_plant(TRUTH, logs, FitOptions(friction="coulomb"))
     one, two = plant.recordings
     one = replace(one, touched=(one.motion.time > 0.3) & (one.motion.time < 0.5))
     plant = replace(plant, recordings=[one, two])
     p = plant.problem()
     end = Minimum(x=p.first, cost=0.0, data_cost=0.0, n_evaluations=5, ended="", begin=p.begin)
-    found: Any = None
-    return Optimum(plant=plant, problem=p, end=end, robust=np.inf, found=found)
+    given: Any = {"plant": plant, "problem": p, "end": end, "robust": np.inf, "found": None}
+    return Optimum(**given)
 
 
 @pytest.fixture(scope="module")
@@ -131,8 +130,7 @@ def test_what_all_joints_together_do_otherwise_is_an_error_of_the_numbers(at_sta
     monkeypatch.setattr(robot_result, "simulate_joints", together)
     (term,) = robot_result.coupling_terms(at_start)
     A = p.gather(p.normal_of_logs(at_start.x)[0], at_start.x) + p.free.precision
-    held = p.free.precision + p.gather(belief, at_start.x)
-    move = shift - np.linalg.solve(A, held @ shift)  # less where it is held
+    move = shift - np.linalg.solve(A, (p.free.precision + p.gather(belief, at_start.x)) @ shift)
     root = np.linalg.cholesky(A).T
     expected = np.outer(root @ move, root @ move)
     assert root @ term.covariance @ root.T == pytest.approx(expected, abs=0.01 * np.max(expected))
