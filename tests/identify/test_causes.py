@@ -183,6 +183,35 @@ def test_a_log_whose_command_comes_later_or_drifts():
     assert drifted[[0, 100]] == pytest.approx([2.05, 2.05 + 1.25])  # a clock that begins where the log does
 
 
+@pytest.mark.parametrize("at_bound", [False, True])
+def test_what_a_search_might_still_save_is_how_far_a_quadratic_is_above_its_least(monkeypatch, at_bound):
+    """With the prior; a number at its bound stays there."""
+    J, b = np.random.default_rng(3).normal(size=(2, 8, 2))
+    length = number("bench.length", mean=0.5, error=0.3, signed=1.0, low=0.7 if at_bound else 0.0)
+    p = stub(number(mean=0.2), length)
+    H, x, (mean, error) = J.T @ J, np.array([0.4, 0.7]), p.free.prior()
+    normal = H + p.free.precision, J.T @ (J @ x - b[:, 0])
+    monkeypatch.setattr(causes, "bounded_normal", lambda *given: normal)
+    rows, held = np.vstack([J, np.diag(1 / error)]), np.r_[b[:, 0], mean / error]
+    free = rows[:, :1] if at_bound else rows
+    left = np.linalg.lstsq(free, held - rows[:, free.shape[1] :] @ x[free.shape[1] :], rcond=None)[1][0]
+    assert causes._slack(p, x, 1.0) == pytest.approx(0.5 * (np.sum((rows @ x - held) ** 2) - left))
+
+
+@pytest.mark.parametrize(("mass", "error", "changes", "said"), [
+    (0.05, 0.016, {}, True), (0.05, 0.018, {}, False), (0.041, 0.001, {}, True), (0.039, 0.001, {}, False),
+    (0.05, 0.016, {"stated": True}, False), (0.05, 0.016, {"beside": False}, False),
+])  # fmt: skip
+def test_an_arm_that_nobody_weighed(monkeypatch, mass, error, changes, said):
+    """By three errors, and a twentieth of the heaviest load, of 0.8 kg."""
+    arm = number("bench.arm_mass", **{"stated": False, "signed": 0.1, **changes})
+    p = stub(number(), arm)
+    p.logs = [SimpleNamespace(bench=be.bench.Pendulum(mass=m, length=0.1)) for m in (0.3, 0.8)]
+    monkeypatch.setattr(causes, "bounded_normal", lambda *given: (np.diag([1.0, error**-2]), None))
+    found = list(causes._forgotten_arm(p, np.array([0.0, mass])))
+    assert [(f.code, f.numbers) for f in found] == [("wrong_arm_mass", {"arm_mass": mass})] * said
+
+
 PRIOR = {"motor.resistance": (4.0, 0.2), "motor.torque_constant": (0.9, 0.045)}
 
 

@@ -189,6 +189,13 @@ def test_what_no_fit_survives():
     assert not check._fatal([finding("gaps", "a.", "b")])
 
 
+def test_the_clock_counts_as_recorded_and_the_position_as_mended():
+    t = 0.01 * np.arange(200.0)
+    gap, still = be.log("run", t + (t > 1.0), position=np.sin(3.0 * t)), be.log("run", t, position=0.0 * t)
+    found = [f.code for f in check._findings_of(check.Inspection([], [gap], [still], False))]
+    assert ("gaps" in found, "no_motion" in found) == (True, True)
+
+
 def test_the_fits_own_problem():
     logs = [record(0, duration=0.5)]
     p = identifiability_problem(logs, SERVO, None, None)

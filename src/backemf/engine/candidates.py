@@ -148,7 +148,7 @@ def costs(
 
 
 def outputs(
-    system: System, P: np.ndarray, S: np.ndarray, log: Batch, substeps: int, *, precision: str = "single"
+    system: System, P: np.ndarray, S: np.ndarray, log: Batch, substeps: int, *, precision: str
 ) -> np.ndarray:
     """What every candidate shows at every sample of one log.
 

@@ -342,7 +342,7 @@ def variation_of(
     rigs: Sequence[Any],
     *,
     robust: float = np.inf,
-    seed: int = 0,
+    seed: int,
 ) -> Variation:
     """What bands and draws are made of.
 

@@ -69,7 +69,7 @@ class Stage:
             return max(1, int(np.ceil(problem.step / self.longest - 1e-6)))
         return max(1, problem.substeps // self.coarser)
 
-    def minimise(self, problem: Problem, x: np.ndarray, robust: float = np.inf) -> Minimum:
+    def minimise(self, problem: Problem, x: np.ndarray, robust: float) -> Minimum:
         """Minimise as this stage says.
 
         Args:

@@ -10,6 +10,7 @@ import pytest
 
 import backemf as be
 from backemf.identify.plants import recordings, robot_plant, robot_result
+from backemf.identify.plants.plant import Optimum
 from backemf.identify.plants.robot_plant import RobotPlant
 from backemf.logs.robot import Ground
 
@@ -231,3 +232,77 @@ def test_commands_beyond_a_profile_are_said_with_their_share():
     assert f.text.endswith("are not fitted: one (25 %).")
     plant.recordings = plant.recordings[1:]
     assert list(robot_result.of_profile(plant)) == []
+
+
+@pytest.mark.parametrize(("touched", "spans"), [
+    ([(3.0, 4.0)], [(240, 500)]), ([(3.0, 4.0), (5.5, 6.0)], [(240, 700)]),
+    ([(3.0, 4.0), (5.7, 6.0)], [(240, 500), (510, 700)]),
+    ([(0.0, 0.5), (9.8, 11.0)], [(0, 150), (920, 1001)]),
+])  # fmt: skip
+def test_moments_around_contacts(touched, spans):
+    """From 0.6 s before to 1 s behind; those that are near each other together."""
+    assert list(recordings._spans(recording(touched=touched))) == spans
+
+
+def test_all_recordings_have_their_turn_as_long_as_there_is_time(monkeypatch):
+    """20 s of all together."""
+    monkeypatch.setattr(recordings, "part_of", lambda motion, cut: (cut.start, cut.stop))
+    touched = [[(1.0, 2.0), (6.0, 7.0)], [(4.0, 4.5)], *[[(0.0, 11.0)]] * 5]
+    every = [recording(f"{k}", spans) for k, spans in enumerate(touched)]
+    for one in every:
+        one.log.between = lambda a, b, name=one.log.name: (name, round(100 * a), round(100 * b) + 1)
+    found = [(*log, *cut, len(inside)) for log, cut, inside in recordings.windows(every[:2])]
+    spans = ("0", 40, 300), ("1", 340, 550), ("0", 540, 800)
+    assert found == [(name, a, b, a, b, b - a) for name, a, b in spans]
+    assert [log[0] for log, *_ in recordings.windows(every[2:])] == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize(("height", "friction", "without", "found"), [
+    (0.0, 0.0, 9.0, (0.0, 0.0)), (0.8, 0.0, 9.0, (0.75, 0.0)), (-0.3, 0.0, 9.0, (-0.25, 0.0)),
+    (0.0, 0.1, 9.0, (0.0, 0.12)), (0.0, 0.02, 9.0, (0.0, 0.03)),
+    (0.3, 0.0, 0.06, (0.25, 0.0)), (0.3, 0.0, 0.04, None),
+])  # fmt: skip
+def test_the_ground_is_where_least_is_missed(height, friction, without, found, monkeypatch):
+    """Errors are as far as height and friction are off; before the contact, and of another joint, they are
+    anything."""
+    calls = []
+
+    def simulated(robot: Any, acts: Any, log: Any, **how: Any) -> np.ndarray:
+        calls.append(g := how["ground"])
+        off = without if g is None else np.hypot((g.height - 0.1) / 0.01 - height, g.friction - friction)
+        before = np.arange(len(how["motion"].recorded)) < 60
+        errors = np.full((len(before), 2), 1.0 / len(calls))
+        errors[~before, 0] = 0.1 * off
+        return how["motion"].recorded + errors
+
+    cut_out = lambda motion, cut: SimpleNamespace(recorded=motion.recorded[cut])  # noqa: E731  # a name for it
+    monkeypatch.setattr(recordings, "part_of", cut_out)
+    monkeypatch.setattr(recordings, "simulate_joints", simulated)
+    monkeypatch.setattr(Optimum, "actuators", {"a": None})
+    monkeypatch.setattr(Optimum, "delays", {"a": 0.0})
+    one = recording(touched=[(3.0, 4.0)], a=(T, T), b=(T, T))
+    one.log.between = lambda a, b: None
+    told = Ground(height=0.1, error=0.01)
+    plant = RobotPlant(robot=ROBOT, starts={}, recordings=[one], options=None, given=(), ground=told)
+    s: Any = Optimum(plant=plant, problem=None, end=None, robust=1.0, found=None)
+    ground = recordings.refine_ground(s).plant.ground
+    assert (ground and ((ground.height - 0.1) / 0.01, ground.friction)) == (found and pytest.approx(found))
+
+
+def test_how_well_a_joint_tells_the_scale_of_its_torques():
+    """Errors of relative changes, a resistance being known to 1e-3 and the others to 1: those of plain linear
+    algebra, of each joint's own logs that did not run away."""
+    J = np.random.default_rng(4).normal(size=(4, 9, 3))
+    H = np.einsum("kij,kil->kjl", J, J)
+    paths = ("motor.resistance", "motor.torque_constant", "drive.delay")
+    p: Any = SimpleNamespace(
+        free=SimpleNamespace(paths=paths), joints=("a", "b"), index=np.tile([0, 1, -1], (4, 1)),
+        values=lambda x: {"R": 3.0, "K": -0.2}, places_of=lambda joint: {"a": [0, 2], "b": [1, 3]}[joint],
+        normal_of_logs=lambda *given: (np.array([*H[:3], np.inf * H[3]]), None, None),
+    )  # fmt: skip
+    s: Any = SimpleNamespace(problem=p, x=None, robust=1.0)
+    size, before = np.diag([3.0, 0.2, 1.0]), np.diag([1e6, 1.0, 1.0])
+    V = [np.linalg.inv(size @ one @ size + before) for one in (H[0] + H[2], H[1])]
+    assert robot_result.scale_errors(s) == pytest.approx(
+        {j: v[1, 1] ** 0.5 for j, v in zip("ab", V, strict=True)}
+    )

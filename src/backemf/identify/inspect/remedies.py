@@ -219,9 +219,9 @@ def faults_of(log: Log, actuator: Actuator | None = None) -> list[Finding]:
     return [_of(log, fault) for fault in findings]
 
 
-def limits_of(log: Log, mended: Log | None = None) -> list[Finding]:
+def limits_of(log: Log, mended: Log) -> list[Finding]:
     """What a log cannot tell well, without being wrong; of its position as it is mended."""
-    rows, mended = [*clock_findings(log)], mended or log
+    rows = [*clock_findings(log)]
     if "position" in log:
         rows += [*encoder_findings(mended), *motion_findings(mended), *jump_findings(mended)]
     return [_of(log, f) for f in [*rows, *supply_findings(log), *temperature_findings(log)]]

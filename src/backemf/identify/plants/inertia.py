@@ -110,9 +110,8 @@ class InertiaProblem(Problem):
             r = (outputs - self.measured) / sigma
             seen = np.isfinite(self.measured)
             r, J = np.where(seen, r, 0.0), np.where(seen[..., None], tangents / sigma[..., :, None], 0.0)
-            size = np.abs(r)
-            weight = np.minimum(1.0, robust / np.maximum(size, 1e-300))
-            costs = np.where(size <= robust, 0.5 * r * r, robust * (size - 0.5 * min(robust, 1e150)))
+            weight = np.minimum(1.0, robust / np.maximum(np.abs(r), 1e-300))
+            costs = r * (weight * r) * (1.0 - 0.5 * weight)
             ends = self.batch.offsets
             flat = J * np.sqrt(weight)[..., None]
             JtJ, Jtr, cost = [], [], []
@@ -283,7 +282,7 @@ def _effects(
 
 def _on_clock(t: np.ndarray, recording: RobotRecording, columns: np.ndarray) -> np.ndarray:
     rows = [Signal(time=recording.motion.time, values=between(c)).hold_at(t) for c in columns.T]
-    return np.stack(rows, axis=1) if rows else np.zeros((len(t), 0))
+    return np.reshape(rows, (-1, len(t))).T
 
 
 def robot_numbers(s: Optimum[RobotPlant], covariance: np.ndarray) -> tuple[BenchNumber, ...]:

@@ -314,7 +314,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
         sigma = float(p.sigma[k, 0])
         apart = (own - log.measured[log.samples, 0]) / sigma - errors[rows, 0]
         J = tangents[rows, 0]
-        good = np.isfinite(apart) & (np.abs(apart) < FAR * np.nanstd(apart) + 1e-12)
+        good = np.isfinite(apart) & (np.abs(apart) < FAR * np.nanstd(apart))
         H.append(J[good].T @ J[good])
         scores.append(J[good].T @ apart[good])
     A = p.gather(np.array(H) + belief, x) + p.free.precision
@@ -483,7 +483,9 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
     if "motor.torque_constant" not in paths:
         return {}
     JtJ, _, _ = p.normal_of_logs(x, 0.0, s.robust)
-    values = list(p.values(x).values())
+    values, k = list(p.values(x).values()), paths.index("motor.torque_constant")
+    # K and R scale one another: one of them stays
+    width = np.array([1e-3 if path == "motor.resistance" else 1.0 for path in paths])
     found = {}
     for joint in p.joints:
         mine = p.places_of(joint)
@@ -491,13 +493,8 @@ def scale_errors(s: Optimum[RobotPlant]) -> dict[str, float]:
         size = np.array([abs(values[i]) if i >= 0 else 1.0 for i in p.index[mine[0]]])
         size = np.maximum(size, 1e-12)
         H = H * np.outer(size, size)  # relative changes
-        width = np.full(len(paths), 1.0)
-        for k, path in enumerate(paths):
-            if path == "motor.resistance":  # K and R scale one another: one of them stays
-                width[k] = 1e-3
         error = inverse(H + np.diag(1.0 / width**2))
-        k = paths.index("motor.torque_constant")
-        found[joint] = float(math.sqrt(max(error[k, k], 0.0)))
+        found[joint] = float(np.sqrt(error[k, k]))
     return found
 
 

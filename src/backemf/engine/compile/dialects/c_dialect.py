@@ -162,7 +162,7 @@ def _begin(source: SourceText, head: str, states: Sequence[Node], real: str) -> 
         source.add(*(f"s[{i}] = ({real}){double.text(x)};" for i, x in moving.items()))
 
 
-def signal_declarations(name: str, lowered: LoweredSignals, real: str = "double") -> str:
+def signal_declarations(name: str, lowered: LoweredSignals, real: str) -> str:
     """The header's lines of what `emit_signals` writes.
 
     Args:
@@ -189,7 +189,7 @@ def _signal_functions(name: str, real: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def emit_signals(name: str, lowered: LoweredSignals, real: str = "double") -> str:
+def emit_signals(name: str, lowered: LoweredSignals, real: str) -> str:
     """The signals' functions.
 
     Args:
