@@ -110,8 +110,9 @@ class InertiaProblem(Problem):
             r = (outputs - self.measured) / sigma
             seen = np.isfinite(self.measured)
             r, J = np.where(seen, r, 0.0), np.where(seen[..., None], tangents / sigma[..., :, None], 0.0)
-            weight = np.minimum(1.0, robust / np.maximum(np.abs(r), 1e-300))
-            costs = r * (weight * r) * (1.0 - 0.5 * weight)
+            size = np.abs(r)
+            weight = np.minimum(1.0, robust / np.maximum(size, 1e-300))
+            costs = np.where(size <= robust, 0.5 * r * r, robust * (size - 0.5 * min(robust, 1e150)))
             ends = self.batch.offsets
             flat = J * np.sqrt(weight)[..., None]
             JtJ, Jtr, cost = [], [], []

@@ -314,7 +314,7 @@ def coupling_terms(s: Optimum[RobotPlant]) -> Iterator[ErrorTerm]:
         sigma = float(p.sigma[k, 0])
         apart = (own - log.measured[log.samples, 0]) / sigma - errors[rows, 0]
         J = tangents[rows, 0]
-        good = np.isfinite(apart) & (np.abs(apart) < FAR * np.nanstd(apart))
+        good = np.isfinite(apart) & (np.abs(apart) < FAR * np.nanstd(apart) + 1e-12)
         H.append(J[good].T @ J[good])
         scores.append(J[good].T @ apart[good])
     A = p.gather(np.array(H) + belief, x) + p.free.precision
