@@ -527,10 +527,10 @@ def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimatio
     q, v, a, tau = motion.position, motion.velocity, motion.acceleration, motion.torque
     inputs: dict[str, Any] = {name: log[name][ENDS:-ENDS] for name in bench.series}
     friction, J = actuator.friction, inertias(actuator, bench, inputs)
-    drag = friction.drag(v) + iron_drag(actuator) * v - (friction.offset or 0.0)
-    loads = Loads(tau, bench.load(q, v, inputs), drag, friction.stribeck(v))
+    drag, iron = friction.drag(v) - (friction.offset or 0.0), iron_drag(actuator) * v
+    loads = Loads(tau - iron, bench.load(q, v, inputs), drag, friction.stribeck(v))
     dry = np.sign(v) * resistance(actuator, J, loads, np.sign(v))
-    asked = (J.load + J.rotor) * a + drag + dry - loads.load
+    asked = (J.load + J.rotor) * a + drag + iron + dry - loads.load
     y = motion.thin_torque
     return float(np.linalg.norm(y - _thin(asked, decimation)) / np.linalg.norm(y))
 
