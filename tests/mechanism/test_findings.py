@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from backemf.kits.frc.characterization import FeedforwardGain
+from backemf.kits.frc.gain_fit import MechanismFit
 from backemf.kits.frc.mechanism_findings import (
+    fit_findings,
     gain_findings,
     mend_runs,
     missing_test,
@@ -291,3 +293,59 @@ def test_the_test_that_would_determine_a_gain(wanted, mechanism, tests, missing)
     names = {"qf": FORWARD, "qr": REVERSE, "df": "dynamic-forward", "dr": "dynamic-reverse"}
     runs = [replace(ramp(), test=names[word]) for word in tests.split()]
     assert missing_test(wanted, mechanism, runs) == missing
+
+
+def fitted(early=0.0, unexplained=0.0, names=("kS", "kV", "kA")):
+    return MechanismFit(
+        names=names, values=np.ones(len(names)), covariance=np.eye(len(names)), velocity_delay=0.0,
+        position_delay=None, window=None, predicted=[], r2=1.0, singular=np.zeros((0, len(names))),
+        early=early, unexplained=unexplained, splits=[],
+    )  # fmt: skip
+
+
+def sure(value):
+    return (value, None if value is None else value - 0.1, None if value is None else value + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("made", "kV", "code"),
+    [
+        (fitted(early=0.008), None, None),
+        (fitted(early=0.012), None, "effect_before_cause"),
+        (fitted(unexplained=0.035), None, None),  # of an input of 4 V
+        (fitted(unexplained=0.045), None, "unexplained"),
+        (fitted(early=0.012, unexplained=0.045), None, "effect_before_cause"),  # its cause is known
+        (fitted(), (2.0, 2.05), None),
+        (fitted(), (2.0, 2.08), "sides_disagree"),
+        (fitted(unexplained=0.045), (-2.0, -2.08), "sides_disagree"),
+        (fitted(), (2.0, None), None),
+    ],
+)
+def test_what_a_fit_shows_is_told_from_a_bound_on(made, kV, code):
+    """10 ms before its cause, 1 % of the largest input, 3 % of the larger gain."""
+    parts = {} if kV is None else {"sides": {"kV": (sure(kV[0]), sure(kV[1]), "V s/rad")}}
+    found = list(fit_findings(made, parts, {"kS": sure(0.5)}, [segment(ramp()), segment(step())]))
+    assert [f.code for f in found] == ([] if code is None else [code])
+    numbers = {"effect_before_cause": {"lead": made.early}, "unexplained": {"input": made.unexplained}}
+    for f in found:
+        assert f.numbers == numbers.get(f.code, {"kV_0": (kV or [0])[0], "kV_1": (kV or [0, 0])[1]})
+
+
+@pytest.mark.parametrize(
+    ("runs", "kS", "words", "missing"),
+    [
+        ([ramp()], 0.5, "by how it moves the other way before", "reverse"),
+        ([ramp(REVERSE, -1.0)], 0.5, "by how it moves the other way before", "forward"),
+        ([ramp(), step()], 0.5, "by comparing slow tests one way with fast ones", "reverse"),
+        ([ramp(), ramp(REVERSE, -1.0)], 0.5, None, ""),
+        ([step()], 0.5, None, ""),
+        ([ramp()], None, None, ""),
+    ],
+)
+def test_a_weight_and_friction_that_one_way_tells_apart(runs, kS, words, missing):
+    gains, weighed = {"kS": sure(kS)}, fitted(names=("kS", "kV", "kA", "kG"))
+    found = list(fit_findings(weighed, {}, gains, [segment(r) for r in runs]))
+    assert [(words in f.text, f.remedy) for f in found] == (
+        [] if words is None else [(True, f"add quasistatic-{missing}")]
+    )
+    assert not list(fit_findings(fitted(), {}, gains, [segment(r) for r in runs]))
