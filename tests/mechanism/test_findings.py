@@ -20,6 +20,8 @@ from backemf.kits.frc.mechanism_findings import (
 )
 from backemf.kits.frc.trials import make_run, segment
 
+from .test_errors import FIT
+
 T = np.arange(0.0, 1.0, 0.01)
 FORWARD, REVERSE = "quasistatic-forward", "quasistatic-reverse"
 
@@ -295,57 +297,45 @@ def test_the_test_that_would_determine_a_gain(wanted, mechanism, tests, missing)
     assert missing_test(wanted, mechanism, runs) == missing
 
 
-def fitted(early=0.0, unexplained=0.0, names=("kS", "kV", "kA")):
-    return MechanismFit(
-        names=names, values=np.ones(len(names)), covariance=np.eye(len(names)), velocity_delay=0.0,
-        position_delay=None, window=None, predicted=[], r2=1.0, singular=np.zeros((0, len(names))),
-        early=early, unexplained=unexplained, splits=[],
-    )  # fmt: skip
+def fitted(names=("kS", "kV", "kA"), **more):
+    return MechanismFit(**FIT | {"names": names, "values": np.ones(3), "covariance": np.eye(3)} | more)
 
 
 def sure(value):
     return (value, None if value is None else value - 0.1, None if value is None else value + 0.1)
 
 
+SIDES, EARLY = "sides_disagree", "effect_before_cause"
+
+
 @pytest.mark.parametrize(
-    ("made", "kV", "code"),
-    [
-        (fitted(early=0.008), None, None),
-        (fitted(early=0.012), None, "effect_before_cause"),
-        (fitted(unexplained=0.035), None, None),  # of an input of 4 V
-        (fitted(unexplained=0.045), None, "unexplained"),
-        (fitted(early=0.012, unexplained=0.045), None, "effect_before_cause"),  # its cause is known
-        (fitted(), (2.0, 2.05), None),
-        (fitted(), (2.0, 2.08), "sides_disagree"),
-        (fitted(unexplained=0.045), (-2.0, -2.08), "sides_disagree"),
-        (fitted(), (2.0, None), None),
-    ],
-)
-def test_what_a_fit_shows_is_told_from_a_bound_on(made, kV, code):
-    """10 ms before its cause, 1 % of the largest input, 3 % of the larger gain."""
-    parts = {} if kV is None else {"sides": {"kV": (sure(kV[0]), sure(kV[1]), "V s/rad")}}
-    found = list(fit_findings(made, parts, {"kS": sure(0.5)}, [segment(ramp()), segment(step())]))
-    assert [f.code for f in found] == ([] if code is None else [code])
-    numbers = {"effect_before_cause": {"lead": made.early}, "unexplained": {"input": made.unexplained}}
-    for f in found:
-        assert f.numbers == numbers.get(f.code, {"kV_0": (kV or [0])[0], "kV_1": (kV or [0, 0])[1]})
+    ("early", "left", "kV", "code"),
+    [(0.008, 0.035, None, None), (0.012, 0.0, None, EARLY), (0.0, 0.045, None, "unexplained"),
+     (0.012, 0.045, None, EARLY), (0.0, 0.0, (2.0, 2.05), None), (0.0, 0.0, (2.0, 2.08), SIDES),
+     (0.0, 0.045, (-2.0, -2.08), SIDES), (0.0, 0.0, (2.0, None), None)],
+)  # fmt: skip
+def test_what_a_fit_shows_is_told_from_a_bound_on(early, left, kV, code):
+    """10 ms before its cause, 1 % of the largest input where no cause is known, 3 % of the larger gain."""
+    parts = {} if kV is None else {"sides": {"kV": (*map(sure, kV), "V s/rad")}}
+    fit, segments = fitted(early=early, unexplained=left), [segment(ramp()), segment(step())]
+    found = [(f.code, f.numbers) for f in fit_findings(fit, parts, {"kS": sure(0.5)}, segments)]
+    numbers = {EARLY: {"lead": 0.012}, "unexplained": {"input": 0.045}}
+    told = numbers.get(code) or dict(zip(("kV_0", "kV_1"), kV or (), strict=False))
+    assert found == ([] if code is None else [(code, told)])
+
+
+RISING, FALLING = ramp(), ramp(REVERSE, -1.0)
 
 
 @pytest.mark.parametrize(
     ("runs", "kS", "words", "missing"),
-    [
-        ([ramp()], 0.5, "by how it moves the other way before", "reverse"),
-        ([ramp(REVERSE, -1.0)], 0.5, "by how it moves the other way before", "forward"),
-        ([ramp(), step()], 0.5, "by comparing slow tests one way with fast ones", "reverse"),
-        ([ramp(), ramp(REVERSE, -1.0)], 0.5, None, ""),
-        ([step()], 0.5, None, ""),
-        ([ramp()], None, None, ""),
-    ],
-)
+    [([RISING], 0.5, "by how it moves the other way", "reverse"), ([RISING, FALLING], 0.5, None, ""),
+     ([FALLING], 0.5, "by how it moves the other way", "forward"), ([RISING], None, None, ""),
+     ([RISING, step()], 0.5, "by comparing slow tests one way", "reverse"), ([step()], 0.5, None, "")],
+)  # fmt: skip
 def test_a_weight_and_friction_that_one_way_tells_apart(runs, kS, words, missing):
-    gains, weighed = {"kS": sure(kS)}, fitted(names=("kS", "kV", "kA", "kG"))
-    found = list(fit_findings(weighed, {}, gains, [segment(r) for r in runs]))
-    assert [(words in f.text, f.remedy) for f in found] == (
-        [] if words is None else [(True, f"add quasistatic-{missing}")]
-    )
-    assert not list(fit_findings(fitted(), {}, gains, [segment(r) for r in runs]))
+    segments, gains = [segment(r) for r in runs], {"kS": sure(kS)}
+    found = fit_findings(fitted(("kS", "kV", "kA", "kG")), {}, gains, segments)
+    told = [(str(words) in f.text, f.remedy) for f in found]
+    assert told == ([] if words is None else [(True, f"add quasistatic-{missing}")])
+    assert not list(fit_findings(fitted(), {}, gains, segments))

@@ -287,34 +287,28 @@ def test_sysid_json_simple_and_drivetrain(tmp_path):
             sysid_json.entries(path)
 
 
-@pytest.mark.parametrize(("unit", "size", "short"), [("Meters", 1.0, "m"), ("Feet", 0.3048, "ft"),
-                                                     ("Degrees", None, "deg")])  # fmt: skip
-def test_sysid_json_has_its_columns_as_they_are_written(tmp_path, unit, size, short):
+@pytest.mark.parametrize(
+    ("unit", "size", "m"), [("Meters", 1, "m"), ("Feet", 0.3048, "ft"), ("Degrees", None, "deg")]
+)
+def test_sysid_json_has_its_columns_as_they_are_written(tmp_path, unit, size, m):
     """Volts as they are, motion by the size of a turn, the gyro in radians; half of right less left turns."""
     t = np.arange(0, 1, 0.02)
-    nine = [t, -3 * t, 5 * t, t, 2 * t, 3 * t, 4 * t, 6 * t, 7 * t]
-    straight = [t, 3 * t, *nine[2:]]
+    table = {"slow-backward": (1, -3, 5, 1, 2, 3, 4, 6, 7), "fast-forward": (1, 3, 5, 1, 2, 3, 4, 6, 7)}
+    table["slow-forward"] = (1, 5, 2, 3)
+    rows = {test: np.outer(t, columns).tolist() for test, columns in table.items()}
     path = tmp_path / "drive.json"
-    rows = {"slow-backward": np.stack(nine, 1).tolist(), "fast-forward": np.stack(straight, 1).tolist()}
-    rows["slow-forward"] = np.stack([t, 5 * t, 2 * t, 3 * t], 1).tolist()
     path.write_text(json.dumps(rows | {"units": unit, "unitsPerRotation": -0.5}))
-    told = {
-        r.name: [(c.signal, c.unit, float(c.values[-1]) / t[-1]) for c in r.channels[1:]]
-        for r in sysid_json.entries(path)
-    }
-    half = [(name, f"{short}{per}") for name, per in (("position", ""), ("velocity", "/s"))]
-    wanted = {
-        "quasistatic-forward (drive)": (5.0, -0.5 * 2, -0.5 * 3),
-        "quasistatic-reverse left turning (drive)": (-3.0, -0.5 * 1, -0.5 * 3),
-        "quasistatic-reverse right turning (drive)": (5.0, -0.5 * 2, -0.5 * 4),
-        "dynamic-forward left (drive)": (3.0, -0.5 * 1, -0.5 * 3),
-        "dynamic-forward right (drive)": (5.0, -0.5 * 2, -0.5 * 4),
-    }
-    turning = told.pop("quasistatic-reverse angular (drive)")
-    units = [("voltage", "V"), ("position", "rad"), ("velocity", "rad/s")]
-    assert turning == [(*one, pytest.approx(x)) for one, x in zip(units, (4.0, 6.0, 7.0), strict=True)]
-    assert told == {
-        name: [(*one, pytest.approx(x)) for one, x in zip([("voltage", "V"), *half], column, strict=True)]
-        for name, column in wanted.items()
-    }
-    assert sysid_json.travel_per_turn(path) == (None if size is None else pytest.approx(0.5 * size))
+    for r in sysid_json.entries(path):
+        columns = {
+            "quasistatic-forward (drive)": (5, -1, -1.5),
+            "quasistatic-reverse left turning (drive)": (-3, -0.5, -1.5),
+            "quasistatic-reverse right turning (drive)": (5, -1, -2),
+            "quasistatic-reverse angular (drive)": (4, 6, 7),
+            "dynamic-forward left (drive)": (3, -0.5, -1.5),
+            "dynamic-forward right (drive)": (5, -1, -2),
+        }[r.name]
+        way = "rad" if "angular" in r.name else m
+        assert [(c.signal, c.unit) for c in r.channels[1:]] == [
+            ("voltage", "V"), ("position", way), ("velocity", f"{way}/s")]  # fmt: skip
+        np.testing.assert_allclose([c.values for c in r.channels[1:]], np.outer(columns, t))
+    assert sysid_json.travel_per_turn(path) == (None if size is None else 0.5 * size)
