@@ -297,10 +297,6 @@ def test_the_test_that_would_determine_a_gain(wanted, mechanism, tests, missing)
     assert missing_test(wanted, mechanism, runs) == missing
 
 
-def fitted(names=("kS", "kV", "kA"), **more):
-    return MechanismFit(**FIT | {"names": names, "values": np.ones(3), "covariance": np.eye(3)} | more)
-
-
 def sure(value):
     return (value, None if value is None else value - 0.1, None if value is None else value + 0.1)
 
@@ -317,25 +313,10 @@ SIDES, EARLY = "sides_disagree", "effect_before_cause"
 def test_what_a_fit_shows_is_told_from_a_bound_on(early, left, kV, code):
     """10 ms before its cause, 1 % of the largest input where no cause is known, 3 % of the larger gain."""
     parts = {} if kV is None else {"sides": {"kV": (*map(sure, kV), "V s/rad")}}
-    fit, segments = fitted(early=early, unexplained=left), [segment(ramp()), segment(step())]
+    own = {"names": ("kS", "kV", "kA"), "values": np.ones(3), "covariance": np.eye(3)}
+    fit = MechanismFit(**FIT | own | {"early": early, "unexplained": left})
+    segments = [segment(ramp()), segment(step())]
     found = [(f.code, f.numbers) for f in fit_findings(fit, parts, {"kS": sure(0.5)}, segments)]
     numbers = {EARLY: {"lead": 0.012}, "unexplained": {"input": 0.045}}
     told = numbers.get(code) or dict(zip(("kV_0", "kV_1"), kV or (), strict=False))
     assert found == ([] if code is None else [(code, told)])
-
-
-RISING, FALLING = ramp(), ramp(REVERSE, -1.0)
-
-
-@pytest.mark.parametrize(
-    ("runs", "kS", "words", "missing"),
-    [([RISING], 0.5, "by how it moves the other way", "reverse"), ([RISING, FALLING], 0.5, None, ""),
-     ([FALLING], 0.5, "by how it moves the other way", "forward"), ([RISING], None, None, ""),
-     ([RISING, step()], 0.5, "by comparing slow tests one way", "reverse"), ([step()], 0.5, None, "")],
-)  # fmt: skip
-def test_a_weight_and_friction_that_one_way_tells_apart(runs, kS, words, missing):
-    segments, gains = [segment(r) for r in runs], {"kS": sure(kS)}
-    found = fit_findings(fitted(("kS", "kV", "kA", "kG")), {}, gains, segments)
-    told = [(str(words) in f.text, f.remedy) for f in found]
-    assert told == ([] if words is None else [(True, f"add quasistatic-{missing}")])
-    assert not list(fit_findings(fitted(), {}, gains, segments))
