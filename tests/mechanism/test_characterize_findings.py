@@ -256,7 +256,11 @@ def check_drivetrain(measured):
 
 def test_drivetrain_straight_and_turning_with_its_track_width():
     straight, turning = drivetrain_runs()
-    check_drivetrain(characterize([*straight, *turning], "drivetrain", units="feet"))
+    told: list[tuple[str, float]] = []
+    how = {"units": "feet", "progress": lambda text, share: told.append((text.partition(", ")[0], share))}
+    check_drivetrain(characterize([*straight, *turning], "drivetrain", **how))
+    assert [share for _, share in told] == sorted(share for _, share in told)
+    assert {(text, share < 0.5) for text, share in told} == {("straight on", True), ("turning", False)}
     only = characterize([r for r in turning if r.part == "angular"], "drivetrain")
     assert (only["kV"], only.units) == (pytest.approx(0.5, rel=0.01), "radians")
     with pytest.raises(MissingValue, match="no gyro's angle or rate"):

@@ -135,7 +135,11 @@ def test_feedforward_for_one_period_reaches_the_next_velocity():
             0.02,
         )
         assert v == pytest.approx(1.3, abs=1e-9)
+        raised = {"kS": 0.7, "kV": case[0], "kA": case[1], "kG": 0.4, "angle": math.pi / 3}
+        assert feedforward_step(1.0, 1.3, period=0.02, **raised) == pytest.approx(u)
+        assert feedforward_step(-1.0, -1.3, period=0.02, **raised) == pytest.approx(0.4 - u)  # mirrored
     assert feedforward_step(1.0, -2.0, kS=0.7, kV=kV, kA=0.0) == pytest.approx(-0.7 - 2 * kV)
+    assert feedforward_step(0.0, 0.0, kS=0.7, kV=kV, kA=0.0, kG=0.4, angle=2.0) == 0.4 * math.cos(2.0)
     assert feedforward_step(1.0, 1.3, kV=0.0, kA=0.4, period=0.02) == pytest.approx(0.3 * 0.4 / 0.02)
 
 

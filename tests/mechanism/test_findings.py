@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from backemf.kits.frc.characterization import FeedforwardGain
+from backemf.kits.frc.gain_fit import MechanismFit
 from backemf.kits.frc.mechanism_findings import (
+    fit_findings,
     gain_findings,
     mend_runs,
     missing_test,
@@ -17,6 +19,8 @@ from backemf.kits.frc.mechanism_findings import (
     recording_findings,
 )
 from backemf.kits.frc.trials import make_run, segment
+
+from .test_errors import FIT
 
 T = np.arange(0.0, 1.0, 0.01)
 FORWARD, REVERSE = "quasistatic-forward", "quasistatic-reverse"
@@ -291,3 +295,28 @@ def test_the_test_that_would_determine_a_gain(wanted, mechanism, tests, missing)
     names = {"qf": FORWARD, "qr": REVERSE, "df": "dynamic-forward", "dr": "dynamic-reverse"}
     runs = [replace(ramp(), test=names[word]) for word in tests.split()]
     assert missing_test(wanted, mechanism, runs) == missing
+
+
+def sure(value):
+    return (value, None if value is None else value - 0.1, None if value is None else value + 0.1)
+
+
+SIDES, EARLY = "sides_disagree", "effect_before_cause"
+
+
+@pytest.mark.parametrize(
+    ("early", "left", "kV", "code"),
+    [(0.008, 0.035, None, None), (0.012, 0.0, None, EARLY), (0.0, 0.045, None, "unexplained"),
+     (0.012, 0.045, None, EARLY), (0.0, 0.0, (2.0, 2.05), None), (0.0, 0.0, (2.0, 2.08), SIDES),
+     (0.0, 0.045, (-2.0, -2.08), SIDES), (0.0, 0.0, (2.0, None), None)],
+)  # fmt: skip
+def test_what_a_fit_shows_is_told_from_a_bound_on(early, left, kV, code):
+    """10 ms before its cause, 1 % of the largest input where no cause is known, 3 % of the larger gain."""
+    parts = {} if kV is None else {"sides": {"kV": (*map(sure, kV), "V s/rad")}}
+    own = {"names": ("kS", "kV", "kA"), "values": np.ones(3), "covariance": np.eye(3)}
+    fit = MechanismFit(**FIT | own | {"early": early, "unexplained": left})
+    segments = [segment(ramp()), segment(step())]
+    found = [(f.code, f.numbers) for f in fit_findings(fit, parts, {"kS": sure(0.5)}, segments)]
+    numbers = {EARLY: {"lead": 0.012}, "unexplained": {"input": 0.045}}
+    told = numbers.get(code) or dict(zip(("kV_0", "kV_1"), kV or (), strict=False))
+    assert found == ([] if code is None else [(code, told)])

@@ -101,6 +101,26 @@ def test_an_inertia_is_at_least_that_of_the_rotors(inertia, said):
 
 
 @pytest.mark.parametrize(
+    ("mechanism", "units", "low", "high"),
+    [("drivetrain", "feet", 15.0, 75.0), ("elevator", "feet", 1.0, 40.0),
+     ("arm", "degrees", 1e-3, 20.0), ("flywheel", "degrees", 1e-5, 0.1)],
+)  # fmt: skip
+def test_a_mass_or_inertia_of_a_size_that_robots_have(mechanism, units, low, high):
+    """Of its own kind of motion: an elevator that is told in radians is no mass, nor is a plain mechanism."""
+    light, other = replace(MOTOR, rotor_inertia=1e-9), "degrees" if units == "feet" else "feet"
+
+    def told(inertia, kind=mechanism, unit=units):
+        given = measured(units=unit, kV=0.4 * SIZES[unit], kA=inertia / 8 * SIZES[unit])
+        back = physics(replace(given, mechanism=kind), light, **HOW)
+        assert (back.linear, back.units["inertia"]) == (unit == "feet", "kg" if unit == "feet" else "kg m^2")
+        return [f.code for f in back.findings]
+
+    for inside, outside in ((1.1 * low, 0.9 * low), (0.9 * high, 1.1 * high)):
+        assert told(inside) == told(outside, kind="simple") == told(outside, unit=other) == []
+        assert told(outside) == ["inertia_implausible"]
+
+
+@pytest.mark.parametrize(
     ("ratio", "slip"),
     [
         # a turn is 2 pi rad, a degree pi / 180 rad, a minute 60 s

@@ -59,8 +59,9 @@ def test_a_servo_from_its_sheet():
     assert math.degrees(sound.saturation_error) == pytest.approx(1.0)  # 12 V at 12 V per degree
     assert codes(sound) == ["constants_disagree"]
     half = be.convert.servo(**SHEET, volts_per_radian="12 V/deg", duty_limit=0.5)
-    assert half.torque_limit == pytest.approx(sound.torque_limit / 2)
-    assert half.saturation_error == pytest.approx(sound.saturation_error / 2)
+    for name in ("torque_limit", "saturation_error", "no_load_speed"):
+        assert getattr(half, name) == pytest.approx(getattr(sound, name) / 2)
+    assert sound.no_load_speed == pytest.approx(12.0 / sound.back_emf_constant)
 
 
 @pytest.mark.parametrize("name", ["mx-106/m1", "sts3215-7.4v", "sts3215-7.4v/m1", "xl430-w250"])
@@ -261,7 +262,8 @@ def test_constants_behind_gears_and_given_there():
     assert back.torque_constant == pytest.approx(K)
     assert back.back_emf_constant == pytest.approx(K)
     assert not back.findings
-    for name, n in (("speed_constant", 1 / 50), ("back_emf_constant", 50), ("friction", 150)):
+    powers = {"speed_constant": 1 / 50, "back_emf_constant": 50, "friction": 150, "torque_constant": 150}
+    for name, n in powers.items():
         again = be.convert.constants(**{name: IDEAL[name] * n}, ratio=50, n_motors=3, side="output")
         assert getattr(again, name) == pytest.approx(IDEAL[name])
 

@@ -189,6 +189,8 @@ def test_bad_readings_are_refused():
         measure.resistance([1, 2], [1, 2, 3])
     with pytest.raises(be.BackemfError, match="not finite at reading 1"):
         measure.no_load([1, math.nan, 3], [1, 2, 3])
+    with pytest.raises(be.BackemfError, match="do not determine the answer"):
+        measure.torque_constant([1, 2, 3], current=[1, 1, 1])
     with pytest.raises(be.BackemfError, match="below the duty limit"):
         measure.firmware_gain([1, 2], [32, 32], [1.0, 1.0])
 

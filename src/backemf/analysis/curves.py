@@ -355,10 +355,6 @@ def _law(actuator: Actuator, s: Any) -> _Law:
     drive, motor, gearbox = actuator.drive, actuator.motor, actuator.gearbox
     inputs = {drive.target: BEYOND}
     base = ControllerState(BEYOND, 0.0, 0.0, 0.0, 0.0, 0.0, None)
-    if drive.error_of == "velocity":
-        of_position, of_velocity = 0.0, 1.0
-    else:
-        of_position, of_velocity = 1.0, 0.0
 
     def effort(**more: float) -> float:
         at = base._replace(**{name: getattr(base, name) + x for name, x in more.items()})
@@ -374,7 +370,7 @@ def _law(actuator: Actuator, s: Any) -> _Law:
     error = effort(integral=1.0) * summed
     push = effort(setpoint_rate=1.0) * s / (1.0 + (drive.setpoint_lag or 0.0) * s)
     asked = effort(setpoint=1.0) + error + push
-    integrated = of_position + of_velocity * speed
+    integrated = speed if drive.error_of == "velocity" else 1.0
     back = effort(position=1.0) + effort(velocity=1.0) * speed - error * integrated
     return _Law(per * hold * asked, per * hold * back, rotor, current)
 

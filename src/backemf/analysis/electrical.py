@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding, finding
 from ..logs.log import Log
+from ..physics.quantity import present
 from .measurement import (
     Column,
     FittedCurve,
@@ -114,7 +115,7 @@ def current_step(
             *(end, t_e, still),
             covariance=rise.covariance[1:, 1:],
         )
-    curve = rise.fitted_curve(f"time constant {1e3 * (t_e.value or 0):.3g} ms")
+    curve = rise.fitted_curve(f"time constant {1e3 * present(t_e.value):.3g} ms")
     findings = [_too_coarse(t_e, x), _rotor_turned(y, before)]
     remedy = "sample the current at least ten times within the rise, and turn the polarity round if need be"
     made = replace(
@@ -208,7 +209,7 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
         text = f"frequency has {len(f)} readings; expected at least 3, or --resistance beside them"
         raise InvalidValue(text)
     given = None if resistance is None else known_number("resistance", resistance)
-    R_0 = float(np.min(Z)) if given is None else float(given.value or 0.0)
+    R_0 = float(np.min(Z)) if given is None else present(given.value)
     remedy = "measure at higher frequencies, where 2 pi f L is at least R, and with less current"
     squares = (Z**2 - (0.0 if given is None else R_0**2)) / Z**2
     x = (2 * np.pi * f) ** 2 / Z**2
@@ -230,7 +231,7 @@ def impedance(frequency: Column, impedance: Column, *, resistance: Known | None 
         by = float(other.coefficients[0] - fit.coefficients[0])
         R = estimate("R", "ohm", 0.0, by**2, given.spare)
         L = derive("motor.inductance", "H", lambda own, moved: own + moved, L, R)
-    line = _drawn_impedance(fit, f, f"L = {1e3 * (L.value or 0):.4g} mH")
+    line = _drawn_impedance(fit, f, f"L = {1e3 * present(L.value):.4g} mH")
     seen = (Readings(x=f, y=Z),)
     made = replace(
         L,

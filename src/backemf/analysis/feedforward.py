@@ -210,11 +210,9 @@ def _assumptions(actuator: Actuator, control: str, rotors: float) -> list[str]:
 def _units(control: str, mechanism: str) -> dict[str, str]:
     u = CONTROLS[control]
     made = {"kS": u, "kV": f"{u} s/rad", "kA": f"{u} s^2/rad", "kG": u}
-    made |= {name: f.metadata["unit"] for name, f in _FIELDS.items() if name not in made and f.metadata}
+    fields = Gains.__dataclass_fields__.items()
+    made |= {name: f.metadata["unit"] for name, f in fields if name not in made and f.metadata}
     return {k: linear_unit(unit) for k, unit in made.items()} if mechanism in LINEAR else made
-
-
-_FIELDS = {**Gains.__dataclass_fields__}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -20,6 +20,7 @@ from ..bounds import limits, text_of, toml
 from ..errors import InvalidValue, MissingValue, UnknownName
 from ..findings import Finding
 from ..options import option, options
+from ..physics.quantity import present
 from ..tables import NotebookDisplay, Overview, number
 from ..units import factor, rounding, si
 from . import electrical, torque, transients
@@ -374,7 +375,7 @@ class _Bench:
     def _keep_loads(self, arguments: Mapping[str, Any]) -> None:
         i, R = arguments.get("current"), arguments.get("resistance")
         if i is None and R is not None:
-            i = np.asarray(arguments["voltage"], float) / (known("resistance", R).value or 1.0)
+            i = np.asarray(arguments["voltage"], float) / present(known("resistance", R).value)
         self.loads = (np.asarray(arguments["load"], float), np.asarray(i, float))
 
     def _lend(self, reading: str, wanted: Any, arguments: dict[str, Any]) -> str:
@@ -476,7 +477,7 @@ def _stated_measurement(constant: str, given: Any) -> Measurement:
     m = known(constant, given, zero=True)
     if type(given) is not tuple:
         return Measurement(name=constant, unit=unit, value=m.value)
-    return estimate(constant, unit, float(m.value or 0.0), float(m.error or 0.0) ** 2)
+    return estimate(constant, unit, present(m.value), present(m.error) ** 2)
 
 
 class Measure:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..findings import Finding, finding
+from ..physics.quantity import present
 from ..tables import NotebookDisplay, Overview, interval, number
 
 SHARE = 0.975
@@ -228,7 +229,7 @@ def measure_typed(function: Callable[..., Measurement], arguments: Mapping[str, 
                 continue
             for key, m in {"": other, **other.others}.items():
                 if key in found and m.value is not None and found[key].value is not None:
-                    far = 10.0 * (m.value - float(found[key].value or 0.0))
+                    far = 10.0 * (m.value - present(found[key].value))
                     ways[key].append(((name, column[k]), far))
     floored = {k: _with_floor(m, *_rounding_error(ways[k])) for k, m in found.items()}
     again = {k: (_impossibility(found[k]), _impossibility(m)) for k, m in floored.items()}

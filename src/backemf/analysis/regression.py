@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidValue
 from ..findings import Finding, finding
+from ..physics.quantity import present
 from ..physics.steady import coasting_speed
 from ..statistics import FEWEST, lag_alike, long_run
 from .measurement import FittedCurve, Measurement, PlotData, Readings, estimate, quantile, with_error
@@ -147,9 +148,9 @@ class Straight(LeastSquares):
             f"reading{several} {which} of {len(self.x)} stand{'' if several else 's'} apart from the others:"
             f" with {'them' if several else 'it'} {name} is"
             f" {with_error(float(self.coefficients[k]), math.sqrt(self.covariance[k, k]))} {unit}, without"
-            f" {with_error(bare.value or 0.0, bare.error)}."
+            f" {with_error(present(bare.value), bare.error)}."
         )
-        numbers = {"without": bare.value or 0.0, "first": float(np.flatnonzero(self.outliers)[0] + 1)}
+        numbers = {"without": present(bare.value), "first": float(np.flatnonzero(self.outliers)[0] + 1)}
         return finding("outlier", text, "take it again; leave it out if you know what went wrong", **numbers)
 
     def bend_finding(self, what: str, unit: str) -> Finding | None:

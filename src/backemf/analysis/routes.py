@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..findings import Finding, finding
+from ..physics.quantity import present
 from ..tables import number
 from .measurement import Measurement, estimate, quantile
 from .motor_constants import WeighedMean, weigh
@@ -48,7 +49,7 @@ def _mean(constant: str, ways: Mapping[str, Measurement]) -> Measurement | None:
     if len(sure) == 1 or len(valued) < 2:
         return next(iter(sure or valued), None)
     if not sure:
-        mean = float(np.mean([m.value or 0.0 for m in valued]))
+        mean = float(np.mean([present(m.value) for m in valued]))
         return Measurement(name=constant, unit=valued[0].unit, value=mean)
     mean, variance, ratio = _weigh_measurements(sure)
     text = "independent routes"
@@ -59,8 +60,8 @@ def _mean(constant: str, ways: Mapping[str, Measurement]) -> Measurement | None:
 
 def _weigh_measurements(sure: list[Measurement]) -> WeighedMean:
     """An error of few readings is a small sample's: as wide as its 95 % interval says."""
-    errors = [(m.error or 0.0) * m.factor / quantile(None) for m in sure]
-    return weigh([m.value or 0.0 for m in sure], errors)
+    errors = [present(m.error) * m.factor / quantile(None) for m in sure]
+    return weigh([present(m.value) for m in sure], errors)
 
 
 def contradict(ways: Mapping[str, Measurement]) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InvalidValue, MissingValue
 from ..findings import Finding, finding
 from ..physics.bench import GRAVITY, Pendulum
+from ..physics.quantity import present
 from ..physics.steady import Feedforward, Line
 from .measurement import (
     Column,
@@ -121,7 +122,7 @@ def _viscous(
 def _with_currents(v: np.ndarray, w: np.ndarray, i: np.ndarray, R: Measurement) -> dict[str, Measurement]:
     """K_e from V - R i, and friction as K_e i, with the current of every reading known."""
     columns(3, voltage=v, current=i)
-    r, dr = float(R.value or 0.0), R.error or 0.0
+    r, dr = present(R.value), R.error or 0.0
     line = straight(w, v - r * i, origin=True)
     moved = float(regress(w[:, None], -i).coefficients[0]) * dr
     of_R = estimate("R", "ohm", 0.0, moved**2, R.spare)
@@ -236,10 +237,9 @@ def torque_constant(
             f"{len(tau)} loads do not tell K from friction; give the static friction for bounds (--static),"
             " the directions of arrival, or at least 3 loads"
         )
-    slope = _fit_slope(measurement, tau, i, R) if len(tau) >= 3 and np.ptp(np.abs(i)) > 0 else None
     if static is None:
-        assert slope is not None
-        return slope
+        return _fit_slope(measurement, tau, i, R)
+    slope = _fit_slope(measurement, tau, i, R) if len(tau) >= 3 and np.ptp(np.abs(i)) > 0 else None
     return _bound(measurement, tau, i, R, static, slope)
 
 
@@ -290,7 +290,7 @@ def stall_torque(
         tau,
         route="stall-torque",
         others=others,
-        shown=_pressed_plot(F, tau, float(l.value or 0.0)),
+        shown=_pressed_plot(F, tau, present(l.value)),
         assumption="the lever stood square to the scale, and the winding had not warmed up yet",
         sharpen="short pulls, with pauses to cool; both directions: half their difference is friction",
     )
@@ -306,7 +306,7 @@ def _stall_constant(K: Measurement, static: float | None, i: np.ndarray) -> Meas
         return judge(replace(K, name="motor.torque_constant", assumption=words), remedy="check the signs")
     known_number("static", static, zero=True)
     far = K.factor * (K.error or 0.0) + static / float(np.min(np.abs(i)))
-    value = float(K.value or 0.0)
+    value = present(K.value)
     words = "friction at rest lies anywhere within +-f_s"
     return Measurement(
         name="motor.torque_constant", unit=K.unit, low=value - far, high=value + far, assumption=words
@@ -338,7 +338,7 @@ def _loads(
         if voltage is None or resistance is None:
             raise MissingValue("a torque constant needs currents, or voltages with the resistance")
         R = known_number("resistance", resistance)
-        route, i = "torque-constant by voltage", np.asarray(voltage, float) / float(R.value or 1.0)
+        route, i = "torque-constant by voltage", np.asarray(voltage, float) / present(R.value)
     name = "voltage" if current is None else "current"
     tau, i = columns(1, load=load, **{name: i})
     if not i.all():
@@ -357,7 +357,7 @@ def _bound(
     """Bounds where friction at rest lies anywhere within +-static."""
     ends = [float(f((tau + s * static) / i)) for f, s in ((np.min, -1), (np.max, 1))]
     if R is not None:  # i = V / R: K errs as R does
-        share = R.factor * (R.error or 0.0) / float(R.value or 1.0)
+        share = R.factor * (R.error or 0.0) / present(R.value)
         ends = [ends[0] * (1 - share), ends[1] * (1 + share)]
     found = [] if slope is None else list(slope.findings)
     if ends[1] <= 0:
@@ -400,7 +400,7 @@ def _divide_by_resistance(K: Measurement, R: Measurement | None) -> Measurement:
     """A slope over V / R, with what the error of R adds."""
     if R is None or not R.error:
         return K
-    more = estimate("R", "1", 1.0, (R.error / float(R.value or 1.0)) ** 2, R.spare)
+    more = estimate("R", "1", 1.0, (R.error / present(R.value)) ** 2, R.spare)
     return derive(K.name, K.unit, lambda slope, share: slope * share, K, more)
 
 
@@ -465,7 +465,7 @@ def _saturation(tau: np.ndarray, i: np.ndarray) -> Finding | None:
         return None
     m = bent.of(2, "curvature", "N m/A^2")
     most = float(np.max(np.abs(i)))
-    if m.high is None or m.high >= 0 or abs(float(m.value or 0.0)) * most < 0.05 * abs(bent.coefficients[0]):
+    if m.high is None or m.high >= 0 or abs(present(m.value)) * most < 0.05 * abs(bent.coefficients[0]):
         return None
     least = float(np.min(np.abs(i)))
     first, last = (float(bent.coefficients[0] + 2 * bent.coefficients[2] * x) for x in (least, most))

@@ -13,6 +13,7 @@ from ..errors import InvalidValue, MissingValue
 from ..findings import Finding, finding
 from ..logs.log import Log, bench_of, noise_of
 from ..physics.actuator import Actuator, Loads, inertias, resistance
+from ..physics.quantity import present
 from ..physics.steady import Line, coasting_speed, iron_drag
 from ..physics.thermal import Thermal
 from ..statistics import FEWEST, lag_alike
@@ -62,7 +63,7 @@ def _coast(log: Log) -> CurveFit:
     end = int(np.flatnonzero(moving)[-1])
     t, w = t[: end + 1][moving[: end + 1]], w[: end + 1][moving[: end + 1]]
     part = max(len(w) // 4, 1)
-    start = (w[0], (w[0] - w[-1]) / (t[-1] - t[0]), 1e-3 / max(t[-1], 1e-9))
+    start = (w[0], (w[0] - w[-1]) / (t[-1] - t[0]), 1e-3 / t[-1])
     slows = np.mean(w[-part:]) < np.mean(w[:part])
     try:
         if slows:
@@ -148,7 +149,7 @@ def inertia(slow: Log, fast: Log, *, added: Known) -> Measurement:
     more = known_number("added", added)
     fits = [_coast(log) for log in (slow, fast)]
     with_, without = (fit.of(1, "tau_c / J", "rad/s^2") for fit in fits)
-    a, b = with_.value or 0.0, without.value or 0.0
+    a, b = present(with_.value), present(without.value)
     if not 0 < a < b:
         raise InvalidValue(
             f"the shaft slows by {a:.3g} rad/s^2 with the added inertia and {b:.3g} without; expected it to"
@@ -212,7 +213,7 @@ def run_up(
         return T * (Line(R, K, K).damping + B)
 
     J = derive("inertia", "kg m^2", total, T, R, K, B)
-    followed = fit.fitted_curve(f"time constant {1e3 * (T.value or 0):.3g} ms")
+    followed = fit.fitted_curve(f"time constant {1e3 * present(T.value):.3g} ms")
     remedy = "record until the speed settles, at ten samples within the rise or more"
     made = replace(
         J,
@@ -258,10 +259,10 @@ def acceleration(
         if current is None or torque_constant is None:
             raise MissingValue("an inertia needs torques, or currents with the torque constant")
         K = known_number("torque_constant", torque_constant)
-        torque = np.asarray(current, float) * float(K.value or 1.0)
+        torque = np.asarray(current, float) * present(K.value)
     a, tau = columns(3, acceleration=acceleration, torque=torque)
     line = straight(a, tau)
-    share = estimate("share", "1", 1.0, ((K.error or 0.0) / float(K.value or 1.0)) ** 2, K.spare)
+    share = estimate("share", "1", 1.0, ((K.error or 0.0) / present(K.value)) ** 2, K.spare)
     J = derive("inertia", "kg m^2", lambda J, k: J * k, line.of(0, "J", "kg m^2"), share)
     friction = derive("friction", "N m", lambda f, k: f * k, line.of(1, "friction", "N m"), share)
     made = replace(
@@ -345,9 +346,9 @@ def _fit_node(log: Log, T: np.ndarray, P: np.ndarray, ambient: float | None) -> 
         return made
 
     around = float(T[0]) if ambient is None else ambient
-    R = max(float(np.max(T) - around), 1e-3) / max(float(np.max(P)), 1e-9)
+    R = max(float(np.max(T) - around), 1e-3) / float(np.max(P))
     try:
-        return curve(follow, t, T, (math.log(R), math.log(max(t[-1] / 5.0, 1e-3) / R), float(T[0])))
+        return curve(follow, t, T, (math.log(R), math.log(t[-1] / 5.0 / R), float(T[0])))
     except (ValueError, RuntimeError, OverflowError):
         raise InvalidValue(
             f"{log.name} cannot be followed by a thermal model; check the power, and the unit of the"
@@ -415,10 +416,10 @@ def backlash(log: Log, *, moved: float | None = None) -> Measurement:
     wide = np.array([0.5, n + 0.5])
     level = FittedCurve(
         x=wide,
-        y=np.full(2, 1e3 * (mean.value or 0.0)),
+        y=np.full(2, 1e3 * present(mean.value)),
         low=np.full(2, 1e3 * (mean.low or 0.0)),
         high=np.full(2, 1e3 * (mean.high or 0.0)),
-        label=f"mean {1e3 * (mean.value or 0.0):.3g} mrad",
+        label=f"mean {1e3 * present(mean.value):.3g} mrad",
     )
     made = replace(
         mean,
@@ -527,10 +528,10 @@ def force_error(log: Log, actuator: Actuator, *, cutoff: float = 50.0, decimatio
     q, v, a, tau = motion.position, motion.velocity, motion.acceleration, motion.torque
     inputs: dict[str, Any] = {name: log[name][ENDS:-ENDS] for name in bench.series}
     friction, J = actuator.friction, inertias(actuator, bench, inputs)
-    drag = friction.drag(v) + iron_drag(actuator) * v - (friction.offset or 0.0)
-    loads = Loads(tau, bench.load(q, v, inputs), drag, friction.stribeck(v))
+    drag, iron = friction.drag(v) - (friction.offset or 0.0), iron_drag(actuator) * v
+    loads = Loads(tau - iron, bench.load(q, v, inputs), drag, friction.stribeck(v))
     dry = np.sign(v) * resistance(actuator, J, loads, np.sign(v))
-    asked = (J.load + J.rotor) * a + drag + dry - loads.load
+    asked = (J.load + J.rotor) * a + drag + iron + dry - loads.load
     y = motion.thin_torque
     return float(np.linalg.norm(y - _thin(asked, decimation)) / np.linalg.norm(y))
 

@@ -285,3 +285,23 @@ def test_sysid_json_simple_and_drivetrain(tmp_path):
         path.write_text(json.dumps(content))
         with pytest.raises(ReadError, match=words):
             sysid_json.entries(path)
+
+
+def test_sysid_json_has_its_columns_as_they_are_written(tmp_path):
+    """Volts as they are, motion by the size of a turn, the gyro in radians; half of right less left turns."""
+    t, path = np.arange(0, 1, 0.02), tmp_path / "drive.json"
+    table = {"slow-backward": (1, -3, 5, 1, 2, 3, 4, 6, 7), "fast-forward": (1, 3, 5, 1, 2, 3, 4, 6, 7)}
+    rows = {test: np.outer(t, columns).tolist() for test, columns in table.items()}
+    path.write_text(json.dumps(rows | {"units": "Feet", "unitsPerRotation": -0.5}))
+    for r in sysid_json.entries(path):
+        columns = {
+            "quasistatic-reverse left turning (drive)": (-3, -0.5, -1.5),
+            "quasistatic-reverse right turning (drive)": (5, -1, -2),
+            "quasistatic-reverse angular (drive)": (4, 6, 7),
+            "dynamic-forward left (drive)": (3, -0.5, -1.5),
+            "dynamic-forward right (drive)": (5, -1, -2),
+        }[r.name]
+        way = "rad" if "angular" in r.name else "ft"
+        assert [c.unit for c in r.channels] == ["s", "V", way, f"{way}/s"]
+        np.testing.assert_allclose([c.values for c in r.channels[1:]], np.outer(columns, t))
+    assert sysid_json.travel_per_turn(path) == 0.5 * 0.3048
