@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from backemf.kits.recorder.virtual.plants import VirtualPlant
+
 from .test_firmware import TURN, Wire
 
 HELD = "stuck=0s"
@@ -140,6 +142,7 @@ def test_a_wheel_moves_where_it_is_faster_than_its_threshold(share, moving):
 def test_a_counter_may_begin_anew_in_the_middle():
     plain, wrapped = Wire("feetech"), Wire("feetech", faults=["wrapped"])
     assert (plain.get("position"), wrapped.get("position")) == (2048, 0)
-    for wire in (plain, wrapped):
-        wire.plant.state[0, wire.plant._states["position"]] = -10 * TURN
+    for plant in (plain.plant, wrapped.plant):
+        assert isinstance(plant, VirtualPlant)
+        plant.state[0, plant._states["position"]] = -10 * TURN
     assert (plain.get("position"), wrapped.get("position")) == (2038, 4086)
