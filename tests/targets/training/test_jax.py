@@ -365,7 +365,7 @@ def test_three_numbers_of_a_real_arm_by_gradient_are_those_of_a_fit(in_mjx, shar
         assert float(off(np.zeros(3))[1][k]) == pytest.approx(apart, rel=1e-4), path
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_three_numbers_found_by_gradient_through_mjx_are_those_of_a_fit(in_mjx):
     """A pendulum recorded with 2 mrad of noise; half a millisecond, for MJX's own step is of first order."""
     from scipy.optimize import minimize
