@@ -22,7 +22,7 @@ from benchmarks.measured_numbers import FILE
 ROOT = Path(__file__).resolve().parent.parent
 NUMBERS: dict[str, tuple[str, ...]] = {
     "engines": ("",),
-    "fit": ("--coverage 40",),
+    "fit": ("--coverage 200",),
     "bam_loop": ("",),
     "robot": ("",),
     "bands": ("",),

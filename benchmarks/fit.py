@@ -1,6 +1,6 @@
 """How fits do: success from many starts, CPU time, and errors on recordings with published numbers.
 
-    python benchmarks/fit.py [--json] [--data FOLDER] [--coverage 40] [--only lugre sts3032]
+    python benchmarks/fit.py [--json] [--data FOLDER] [--coverage 200] [--only lugre sts3032]
 
 What cannot be measured here is said at the end, with the reason.
 """
@@ -38,7 +38,7 @@ def measure(name: str, given: argparse.Namespace) -> list[dict] | str:
         return fit_simulated.lugre(1 if given.quick else 32)
     if name == "coverage":
         if not given.coverage:
-            return "takes long; ask for it with --coverage SEEDS (40 in the docs)"
+            return "takes long; ask for it with --coverage SEEDS (200 in the docs)"
         return fit_simulated.coverage(given.coverage)
     if name == "mujoco_sysid":
         return fit_simulated.against_mujoco_sysid()
