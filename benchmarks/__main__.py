@@ -1,7 +1,7 @@
 """Every benchmark, one after the other, each in a process of its own; what pages state goes into
 docs/numbers.json.
 
-python -m benchmarks                all of them: an hour of CPU
+python -m benchmarks                all of them: some two hours of CPU
 python -m benchmarks --quick        a small part of each, to see that it runs; nothing is written
 python -m benchmarks fit engines    only these
 """

@@ -56,7 +56,10 @@ def part(p: Places, keep: list[int]) -> tuple[Places, list[int]]:
 @pytest.fixture(autouse=True)
 def lines(monkeypatch):
     """A search among lines ends at their mean."""
-    found = lambda p, x, **how: SimpleNamespace(x=np.array([p.places.mean()]))  # noqa: E731  # a name for it
+
+    def found(p, x, **how):
+        return SimpleNamespace(x=np.array([p.places.mean()]))
+
     monkeypatch.setattr(calibrate, "levenberg_marquardt", found)
     monkeypatch.setattr(calibrate, "part_of", part)
 
@@ -131,7 +134,10 @@ def test_what_is_said_of_the_next_is_what_the_others_say_of_each_left_out(rigs):
     """Errors of all samples over what was stated for them: how draws without them spread, and what no number
     explains of the others."""
     one, by_rig = recordings(4.0 * PLACES), rigs == "aabbcc"
-    share_left = lambda free: np.array([0.1])  # noqa: E731  # a name for an expression
+
+    def share_left(free):
+        return np.array([0.1])
+
     told: Any = SimpleNamespace(effects=one.effects, if_right=one.if_right, share_left=share_left)
     found = calibrate.variation_of(one.p, one.x, told, list(rigs), seed=5)
     shares = shares_of(one, moved := one.draws(24, 5))

@@ -49,7 +49,10 @@ def test_what_joints_share_is_the_mean_of_what_they_say_weighed_by_how_sure_they
     }
     plays = {"left": Play(None, at(0.0, [1.0, 5.0]), 0.0), "right": Play(None, at(0.0, [2.0, 6.0]), 0.0)}
     sure = {1.0: 0.01, 2.0: 0.04}
-    covariance = lambda x: np.diag([sure[x[0]], 9.0])  # noqa: E731  # a name for an expression
+
+    def covariance(x):
+        return np.diag([sure[x[0]], 9.0])
+
     monkeypatch.setattr(
         play, "uncertainty", lambda part, x, robust: SimpleNamespace(covariance=covariance(x))
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import NormalDist
 from types import SimpleNamespace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -193,9 +194,11 @@ def test_what_no_motor_and_no_friction_explains_by_hand(sign):
     J = rng.uniform(0.01, 0.05, 200)
     log = be.log("run", t, position=q, position_target=asked)
     column = {"position": 0 * q, "velocity": v, "acceleration": a, "recorded": q}  # a law sees the last one
-    motion = SimpleNamespace(time=t, **{k: np.column_stack([0 * x, x]) for k, x in column.items()})
-    carried = SimpleNamespace(load=np.column_stack([0 * load, load]), inertia=np.column_stack([0 * J, J]))
-    torque, level, moves = unexplained_torque(actuator, log, 0.015, motion, carried, 1)  # type: ignore[arg-type]
+    motion: Any = SimpleNamespace(time=t, **{k: np.column_stack([0 * x, x]) for k, x in column.items()})
+    carried: Any = SimpleNamespace(
+        load=np.column_stack([0 * load, load]), inertia=np.column_stack([0 * J, J])
+    )
+    torque, level, moves = unexplained_torque(actuator, log, 0.015, motion, carried, 1)
     held = asked[np.maximum(np.arange(200) - 2, 0)]  # the newest that is 15 ms old
     given = (30.0 * (held - q) - 0.3 * v - 0.05 * 20.0 * v) / 2.0 * 0.05 * 20.0
     needed = (J + 1e-5 * 400.0) * a - given - load + (0.2 + 0.05 * np.abs(v)) * v

@@ -208,7 +208,10 @@ def test_joints_are_weighed_by_how_they_err(scatter, robust):
 def test_what_a_step_does_to_the_optimum_is_all_that_one_of_nothing_would_undo(monkeypatch, substeps):
     """An optimum that moves in proportion to the step, and a point beside it."""
     H, exact, slope = np.array([[4.0, 1.0], [1.0, 3.0]]), np.array([2.0, -1.0]), np.array([0.3, 0.5])
-    normal = lambda p, x, robust: (H, H @ (x - exact - slope / p.substeps))  # noqa: E731  # a name for it
+
+    def normal(p, x, robust):
+        return (H, H @ (x - exact - slope / p.substeps))
+
     monkeypatch.setattr(robot_result, "bounded_normal", normal)
     p: Any = SimpleNamespace(substeps=substeps, free=SimpleNamespace(precision=1e-6 * np.eye(2)))
     s: Any = SimpleNamespace(problem=p, x=exact + slope / substeps + 0.1, robust=np.inf)
@@ -275,7 +278,9 @@ def test_the_ground_is_where_least_is_missed(height, friction, without, found, m
         errors[~before, 0] = 0.1 * off
         return how["motion"].recorded + errors
 
-    cut_out = lambda motion, cut: SimpleNamespace(recorded=motion.recorded[cut])  # noqa: E731  # a name for it
+    def cut_out(motion, cut):
+        return SimpleNamespace(recorded=motion.recorded[cut])
+
     monkeypatch.setattr(recordings, "part_of", cut_out)
     monkeypatch.setattr(recordings, "simulate_joints", simulated)
     monkeypatch.setattr(Optimum, "actuators", {"a": None})

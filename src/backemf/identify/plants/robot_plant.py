@@ -64,7 +64,7 @@ FIRST_ERROR = 5e-3
 """Scatter that errors are taken to have before any is seen [rad]."""
 FIRST_ALIKE = 50.0
 """Samples that count as one before any error is seen: a model's errors last."""
-SHIFTS = (0, -1, *range(1, 7))
+SHIFTS = (0, -1, 1, 2, 3, 4, 5, 6)
 """Samples by which commands may count late at the start."""
 LAST_STAGE = Stage(most=15, tolerance=1e-3, damping=1e-4)
 GEARED = "m4"
